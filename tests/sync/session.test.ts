@@ -647,3 +647,19 @@ test("a session continues what the process before it has frozen", async () => {
   assert.equal(world.there(key("1")), "here");
   assert.equal(world.session.status.pending, 0);
 });
+
+test("a first download asks for a page when the one before is stored", async () => {
+  const world = new World();
+  for (let i = 0; i < 2500; ++i) world.change(key(String(i).padStart(4, "0")), text("there"));
+  const wereStored: boolean[] = [];
+  const { scan } = world.remote;
+  world.remote.scan = (request) => {
+    const continues = !request.keysOnly && request.token !== undefined;
+    if (continues) wereStored.push(world.store.storedCommit >= world.store.commit);
+    return scan(request);
+  };
+  world.session.start();
+  await world.pass(10 * second);
+  assert.deepEqual(wereStored, [true, true]);
+  assert.equal(world.local(key("2499")), "there");
+});

@@ -29,17 +29,20 @@ export function entityJson(key: Key, properties: Properties): string {
 
 export type JsonEntity = Readonly<Record<string, unknown>>;
 
-// A number with a decimal point or an exponent, after the quote that ends a member's name. A quote
-// within a text has a backslash before it, and the first quote of a text has a colon or a space.
-const double = /([^\\:\s]"\s*:\s*)(-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+))(?=\s*[,}])/g;
+// A number with an exponent, or with a fraction that is 0 or may be rounded to 0 or 1, after the
+// quote that ends a member's name. A quote within a text has a backslash before it, and the first
+// quote of a text has a colon or a space.
+const wholeDouble =
+  /([^\\:\s]"\s*:\s*)(-?\d+(?:\.(?:0+|[09]{6}\d+)|(?:\.\d+)?[eE][-+]?\d+))(?=\s*[,}])/g;
 
 /**
- * Parses JSON in which 3 is an Int32, and 3.0 a Double. A Double becomes an array of one number,
- * because JSON.parse does not distinguish the two. Returns undefined if it is no JSON.
+ * Parses JSON in which 3 is an Int32, and 3.0 a Double. A Double that may be a whole number becomes
+ * an array of one number, because JSON.parse does not distinguish the two. Returns undefined if it
+ * is no JSON.
  */
 export function parseTypedJson(text: string): unknown {
   try {
-    return JSON.parse(text.replace(double, "$1[$2]"));
+    return JSON.parse(text.replace(wholeDouble, "$1[$2]"));
   } catch {
     return undefined;
   }
@@ -65,12 +68,28 @@ export const isETag = (etag: unknown): etag is string =>
 const annotation = "@odata.type";
 const systemNames = new Set(["PartitionKey", "RowKey", "Timestamp"]);
 
+// The members that say of which type the members with these names are. Undefined: the member is no
+// property. All entities of a page have about the same names.
+const typeNames = new Map<string, string | undefined>();
+const typeNamesMax = 10_000;
+
+function typeNameOf(name: string): string | undefined {
+  if (typeNames.has(name)) return typeNames.get(name);
+  if (typeNames.size === typeNamesMax) typeNames.clear();
+  const isProperty = !systemNames.has(name) && !name.includes("odata.");
+  const typeName = isProperty ? name + annotation : undefined;
+  typeNames.set(name, typeName);
+  return typeName;
+}
+
 /** Returns undefined if a property has no type of the service. */
 function propertiesOf(entity: JsonEntity): Properties | undefined {
   const properties = new Map<string, Value>();
-  for (const [name, value] of Object.entries(entity)) {
-    if (value === null || systemNames.has(name) || name.includes("odata.")) continue;
-    const property = propertyOf(value, entity[name + annotation]);
+  for (const name in entity) {
+    const value = entity[name];
+    const typeName = value === null ? undefined : typeNameOf(name);
+    if (typeName === undefined) continue;
+    const property = propertyOf(value, entity[typeName]);
     if (property === undefined) return undefined;
     properties.set(name, property);
   }

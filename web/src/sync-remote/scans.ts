@@ -171,7 +171,7 @@ const emptyPage = {
  * The service allows no control characters in keys, but others may have such keys. They cannot be
  * told from those of other entities, because U+0000 separates PartitionKey and RowKey.
  */
-const controls = /\p{Control}/gu;
+const validKey = /^\P{Control}*\0\P{Control}*$/u;
 
 /** Returns undefined if the body is not a list of entities. */
 export function rowsOfPage(text: string, keysOnly: boolean): ScannedRow[] | undefined {
@@ -180,7 +180,7 @@ export function rowsOfPage(text: string, keysOnly: boolean): ScannedRow[] | unde
   if (!Array.isArray(entities)) return undefined;
   const rows = entities.map((entity: JsonEntity) => rowOf(entity ?? {}, keysOnly));
   if (rows.includes(undefined)) return undefined;
-  return (rows as ScannedRow[]).filter(({ key }) => key.match(controls)?.length === 1);
+  return (rows as ScannedRow[]).filter(({ key }) => validKey.test(key));
 }
 
 /** Returns undefined if there is no token, or none that can be read. */

@@ -12,12 +12,14 @@ import type {
   ScanAnswer,
   ScanRequest,
 } from "../sync/remote.ts";
+import type { SyncStore } from "../sync/store.ts";
 import type { EntityBudget } from "./entity-budget.ts";
 import type { Gate } from "./gate.ts";
 import type { Reachability } from "./reachability.ts";
 
 export interface SessionRemoteOptions {
   readonly remote: Remote;
+  readonly store: Pick<SyncStore, "stored">;
   readonly gate: Gate;
   readonly budget: EntityBudget;
   readonly reachability: Reachability;
@@ -53,10 +55,16 @@ export class SessionRemote implements Remote {
     return this.#send(() => this.#options.remote.readReceipt(partition));
   }
 
-  /** Only a census is paced: a scan by Timestamp returns what the application waits for. */
+  /**
+   * Only a census is paced: a scan by Timestamp returns what the application waits for. A page of a
+   * first download is stored before the next one is asked for, so that a process that is killed
+   * repeats one page of each range at most.
+   */
   async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
-    const { budget, remote } = this.#options;
+    const { budget, remote, store } = this.#options;
+    const isDownload = !request.keysOnly && request.since === undefined;
     if (request.keysOnly) await budget.available();
+    if (isDownload && request.token !== undefined) await store.stored();
     const answer = await this.#send(() => remote.scan(request));
     if (request.keysOnly && answer.kind === "page") budget.spend(answer.rows.length);
     return answer;

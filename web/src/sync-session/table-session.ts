@@ -293,6 +293,7 @@ export class TableSession {
     const { settings } = this.#options;
     const remote = new SessionRemote({
       remote: connected,
+      store,
       gate: this.#gate,
       budget: this.#budget,
       reachability: this.#reachability,

@@ -34,6 +34,7 @@ interface Row {
 export class Changes {
   readonly #view: EngineView;
   readonly #rows = new Map<TableNumber, Row[]>();
+  readonly #empty = new Map<TableNumber, boolean>();
 
   constructor(view: EngineView) {
     this.#view = view;
@@ -53,6 +54,16 @@ export class Changes {
     this.#add(table, { operation: { kind: "insertOrReplace", ...key, entity }, timestamp });
   }
 
+  /** For a table that is empty with most remotes: erases only what may be there. */
+  #eraseIfAny(table: TableNumber, key: RowKey): void {
+    let isEmpty = this.#empty.get(table);
+    if (isEmpty === undefined) {
+      isEmpty = this.#view.reader.isEmpty(table);
+      this.#empty.set(table, isEmpty);
+    }
+    if (!isEmpty) this.#erase(table, key);
+  }
+
   #erase(table: TableNumber, key: RowKey): void {
     this.#add(table, { operation: { kind: "delete", ...key, etag: "*" }, timestamp: 0n });
   }
@@ -69,7 +80,7 @@ export class Changes {
     else this.#put(tableNumber.rows, key, row.properties, version?.timestamp);
     if (version && version.etag !== etagOf(version.timestamp))
       this.#put(tableNumber.etags, key, new Map([[ownName.etag, string(version.etag)]]));
-    else this.#erase(tableNumber.etags, key);
+    else this.#eraseIfAny(tableNumber.etags, key);
   }
 
   #addBase(key: RowKey, base: Base | undefined): void {
@@ -81,7 +92,7 @@ export class Changes {
       this.#put(tableNumber.bases, key, new Map([...ownOfBase(base, isApart), ...beside]), ticks);
     else this.#erase(tableNumber.bases, key);
     if (isApart) this.#put(tableNumber.baseRows, key, properties, ticks);
-    else this.#erase(tableNumber.baseRows, key);
+    else this.#eraseIfAny(tableNumber.baseRows, key);
   }
 
   #addOperation(key: RowKey, op: OutboxOp | undefined): void {

@@ -3,13 +3,11 @@
 
 import { RequestEncoder } from "../client/request-encoder.ts";
 import { Draft, type Put } from "../sync/draft.ts";
-import type { Key } from "../sync/keys.ts";
 import { PartsNeeded } from "../wasm/engine.ts";
 import { Changes } from "./changes.ts";
 import { EngineView } from "./engine-view.ts";
 import { PartsMissing, type SyncEngine } from "./hidden-reader.ts";
-
-const keysRemembered = 100_000;
+import { TouchedKeys } from "./touched-keys.ts";
 
 /** The code that decides about a commit has failed. There is no commit. `cause`: what it threw. */
 export class DecisionFailed extends Error {
@@ -32,14 +30,13 @@ export class EngineStore {
   readonly #engine: SyncEngine;
   readonly #table: string;
   readonly #encoder = new RequestEncoder(false);
-  readonly #touched: { since: number; keys: Map<Key, number> };
+  readonly #touched: TouchedKeys;
   readonly view: EngineView;
 
   constructor(engine: SyncEngine, table: string) {
     this.#engine = engine;
     this.#table = table;
-    // What was touched before this process is not known.
-    this.#touched = { since: engine.lastCommit, keys: new Map() };
+    this.#touched = new TouchedKeys(engine.lastCommit);
     this.view = new EngineView(engine, table, this.#touched);
   }
 
@@ -50,6 +47,8 @@ export class EngineStore {
     } catch (error) {
       if (error instanceof PartsMissing) return error.needed;
       throw error;
+    } finally {
+      this.view.endLook();
     }
   }
 
@@ -75,22 +74,15 @@ export class EngineStore {
       const changed = this.#engine.applySynced(parts, seen, publishes, nowMs);
       if (changed instanceof PartsNeeded) return changed;
       for (const { table, key } of changed ? puts : [])
-        if (table === "rows" || table === "bases") this.#touch(key, seen + 1);
+        if (table === "rows" || table === "bases") this.#touched.add(key, seen + 1);
       const bytes = parts.reduce((sum, { message }) => sum + message.length, 0);
       return { result, draft, changes: changed, bytes, isStrict: puts.some(claimsTry) };
     } catch (error) {
       if (error instanceof PartsMissing) return error.needed;
       throw error;
+    } finally {
+      this.view.endLook();
     }
-  }
-
-  // A commit that is discarded leaves its keys touched, which only makes sync read them again.
-  #touch(key: Key, commit: number): void {
-    if (this.#touched.keys.size >= keysRemembered) {
-      this.#touched.keys.clear();
-      this.#touched.since = commit;
-    }
-    this.#touched.keys.set(key, commit);
   }
 }
 

@@ -23,6 +23,7 @@ import {
   places,
   type RowKey,
   rowKeyOf,
+  type TableNumber,
   tableNumber,
   textKeyOf,
 } from "./hidden-keys.ts";
@@ -30,6 +31,8 @@ import { HiddenReader, type PageRows, type SyncEngine } from "./hidden-reader.ts
 import { decodeValue } from "./opaque-value.ts";
 import { ownName, withoutOwn } from "./own-properties.ts";
 import type { HiddenRow } from "./row-decoder.ts";
+import { RowsAhead } from "./rows-ahead.ts";
+import type { TouchedKeys } from "./touched-keys.ts";
 import { unreadableRow } from "./unreadable-row.ts";
 import { isValid } from "./value-checks.ts";
 
@@ -53,22 +56,19 @@ export const changeKind = { create: 0, edit: 1, delete: 2 } as const;
 // A row of a chunked value may have 512 KiB.
 const largeRows: PageRows = { first: 1, most: 4 };
 
-/** When each key was last touched by a commit of sync, as far as this process remembers. */
-export interface Touched {
-  /** The keys of earlier commits are forgotten. */
-  readonly since: number;
-  readonly keys: ReadonlyMap<Key, number>;
-}
-
 export class EngineView implements TableView {
   readonly #engine: SyncEngine;
-  readonly #touched: Touched;
+  readonly #touched: TouchedKeys;
   readonly reader: HiddenReader;
+  readonly #ahead: RowsAhead;
+  /** Where nothing is pending since which commit. */
+  readonly #settled = new Set<string>();
 
-  constructor(engine: SyncEngine, table: string, touched: Touched) {
+  constructor(engine: SyncEngine, table: string, touched: TouchedKeys) {
     this.#engine = engine;
     this.#touched = touched;
     this.reader = new HiddenReader(engine, table);
+    this.#ahead = new RowsAhead(this.reader);
   }
 
   get commit(): number {
@@ -80,10 +80,25 @@ export class EngineView implements TableView {
   }
 
   #get(table: TableName, key: string): unknown {
-    if (table === "rows") return this.#localRow(this.reader.get(tableNumber.rows, rowKeyOf(key)));
-    if (table === "bases") return this.#base(this.reader.get(tableNumber.bases, rowKeyOf(key)));
+    if (table === "rows") return this.#localRow(this.#row(tableNumber.rows, key));
+    if (table === "bases") return this.#base(this.#row(tableNumber.bases, key));
     if (table === "outbox") return this.#operation(rowKeyOf(key));
     return this.#opaque(table, key);
+  }
+
+  #row(table: TableNumber, key: Key): HiddenRow | undefined {
+    const row = this.#ahead.get(table, key);
+    return row === undefined ? this.reader.get(table, rowKeyOf(key)) : (row ?? undefined);
+  }
+
+  expect(keys: readonly Key[]): void {
+    this.#ahead.read(expectedTables, keys);
+  }
+
+  /** The published version may change now. */
+  endLook(): void {
+    this.#ahead.clear();
+    this.#settled.clear();
   }
 
   entries<N extends TableName>(
@@ -115,7 +130,7 @@ export class EngineView implements TableView {
   }
 
   #localRow(row: HiddenRow | undefined): LocalRow | undefined {
-    return row && localRowOf(row, this.reader.get(tableNumber.etags, row));
+    return row && localRowOf(row, this.#row(tableNumber.etags, textOf(row)));
   }
 
   *#bases(from: string, to: string | undefined): Generator<[string, Base]> {
@@ -181,9 +196,15 @@ export class EngineView implements TableView {
       const [stored, value] = hashedEntry(this.reader.get(place.number, hashedKey(key)));
       return stored === key ? value : undefined;
     }
-    const row = place.isChunked ? undefined : this.reader.get(place.number, rowKeyOf(key, place));
+    const row = place.isChunked ? undefined : this.#opaqueRow(place, key);
     const rows = place.isChunked ? this.chunksOf(table, key) : row ? [row] : [];
     return readValue(table, rows);
+  }
+
+  #opaqueRow(place: Place, key: string): HiddenRow | undefined {
+    return place.number === tableNumber.marks
+      ? this.#row(place.number, key)
+      : this.reader.get(place.number, rowKeyOf(key, place));
   }
 
   *#opaqueEntries(
@@ -235,21 +256,33 @@ export class EngineView implements TableView {
    * operation of that commit, unless sync has touched it afterwards.
    */
   isTouchedSince(key: Key, commit: number): boolean {
-    if (commit < this.#touched.since) return true;
-    if ((this.#touched.keys.get(key) ?? 0) > commit) return true;
+    if (this.#touched.isTouchedSince(key, commit)) return true;
     const partition = partitionOf(key);
+    const place = outboxKey(partition, commit);
+    if (this.#settled.has(place)) return false;
     const { to } = partitionRange(partition);
     const from = (group: number) => outboxKey(partition, group);
     const first = (commit + 1) * operationsPerCommit;
+    let isSettled = true;
     for (const [, op] of this.entries("outbox", from(first), to)) {
       if (op.key === key && op.group > commit) return true;
+      isSettled = false;
     }
     for (const [, { ops }] of this.entries("parked", from(commit + 1), to)) {
       if ((ops as ParkedGroup["ops"]).some((op) => op.key === key)) return true;
+      isSettled = false;
     }
+    if (isSettled) this.#settled.add(place);
     return false;
   }
 }
+
+const expectedTables = [
+  tableNumber.rows,
+  tableNumber.bases,
+  tableNumber.marks,
+  tableNumber.etags,
+] as const;
 
 const rowEnd = (to: string | undefined): RowKey | undefined =>
   to === undefined ? undefined : rowKeyOf(to);

@@ -4,7 +4,6 @@ import { responseKind } from "../client/message-layout.ts";
 import { RequestEncoder } from "../client/request-encoder.ts";
 import { ResponseDecoder } from "../client/response-decoder.ts";
 import { ShapeCache } from "../client/row-shapes.ts";
-import { RestError } from "../errors.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { RowKey, TableNumber } from "./hidden-keys.ts";
 import { decodeRowPage, type HiddenRow, type RowPage } from "./row-decoder.ts";
@@ -42,18 +41,13 @@ export class HiddenReader {
   }
 
   get(table: TableNumber, { partitionKey, rowKey }: RowKey): HiddenRow | undefined {
-    try {
-      return this.#encoder.get(
-        this.#table,
-        partitionKey,
-        rowKey,
-        undefined,
-        (message) => this.#read(table, message).rows[0],
-      );
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return this.#encoder.get(
+      this.#table,
+      partitionKey,
+      rowKey,
+      undefined,
+      (message) => this.#read(table, message)?.rows[0],
+    );
   }
 
   /** `to`: the key before which the rows end. */
@@ -65,8 +59,10 @@ export class HiddenReader {
   ): Generator<HiddenRow> {
     let top = first;
     for (let next: RowKey | undefined = from; next; top = Math.min(2 * top, most)) {
-      const page: RowPage = this.#encoder.query(this.#table, { top, next }, (message) =>
-        this.#read(table, message),
+      const page: RowPage = this.#encoder.query(
+        this.#table,
+        { top, next },
+        (message) => this.#read(table, message) as RowPage,
       );
       for (const row of page.rows) {
         if (to && !isBefore(row, to)) return;
@@ -77,18 +73,31 @@ export class HiddenReader {
     }
   }
 
-  #read(table: TableNumber, message: Uint8Array): RowPage {
+  isEmpty(table: TableNumber): boolean {
+    const first = { partitionKey: "", rowKey: "" };
+    return this.range(table, first, undefined, { first: 1, most: 1 }).next().done === true;
+  }
+
+  /** Returns undefined if there is no such row. Most reads are of absent rows. */
+  #read(table: TableNumber, message: Uint8Array): RowPage | undefined {
     const response = this.#engine.readSynced(table, message);
     if (response instanceof PartsNeeded) throw new PartsMissing(response);
+    if (response[0] === responseKind.error && this.#isNotFound(response)) return undefined;
     const copy = response.slice();
     return this.#decoder.message(copy, responseKind.page, (reader) =>
       decodeRowPage(reader, copy, this.#shapes),
     );
   }
-}
 
-const isNotFound = (error: unknown): boolean =>
-  error instanceof RestError && error.code === "ResourceNotFound";
+  /** REQUIRES: the response is an error. */
+  #isNotFound(response: Uint8Array): boolean {
+    return this.#decoder.message(response, responseKind.error, (reader) => {
+      reader.readWord(); // the status
+      reader.readWord(); // the operation
+      return reader.readText() === "ResourceNotFound";
+    });
+  }
+}
 
 function isBefore(a: RowKey, b: RowKey): boolean {
   if (a.partitionKey !== b.partitionKey) return a.partitionKey < b.partitionKey;

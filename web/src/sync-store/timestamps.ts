@@ -14,11 +14,19 @@ export function ticksOf(text: string): Ticks {
   return BigInt(Date.parse(`${seconds}Z`)) * ticksPerMs + BigInt(fraction.padEnd(7, "0"));
 }
 
+// Many entities are written within one second.
+let last = { second: 0n, text: "" };
+
 /** The ETag of a row with this Timestamp, unless the remote has its own. */
 export function etagOf(ticks: Ticks): string {
   const fraction = ((ticks % 10_000_000n) + 10_000_000n) % 10_000_000n;
-  const seconds = new Date(Number((ticks - fraction) / ticksPerMs)).toISOString().slice(0, 19);
+  const second = ticks - fraction;
+  if (last.text === "" || last.second !== second) last = { second, text: textOfSecond(second) };
   const digits = String(fraction).padStart(7, "0").replace(/0+$/, "");
-  const text = `${seconds}${digits && `.${digits}`}Z`;
-  return `W/"datetime'${text.replaceAll(":", "%3A")}'"`;
+  return `${last.text}${digits && `.${digits}`}Z'"`;
 }
+
+const textOfSecond = (second: Ticks): string => {
+  const text = new Date(Number(second / ticksPerMs)).toISOString().slice(0, 19);
+  return `W/"datetime'${text.replaceAll(":", "%3A")}`;
+};

@@ -1,11 +1,12 @@
 // Compares the versions of all entities of a key range with the local ones (PROTOCOL.md, Pulling).
 // Finds inserts, updates and deletes, and what scans by Timestamp have missed.
 
-import { compareVersion } from "./apply-answer.ts";
+import { compareVersion, expectRows } from "./apply-answer.ts";
 import type { SyncContext } from "./context.ts";
 import { missingBases, missingRows } from "./delete-guard.ts";
 import type { Deletes, Findings } from "./deletes.ts";
 import type { Draft } from "./draft.ts";
+import type { Ticks } from "./hidden-tables.ts";
 import { isReceiptKey, type Key, type KeyRange, keyAfter } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import type { ScanAnswer, ScannedRow } from "./remote.ts";
@@ -101,8 +102,10 @@ export class Census {
     const result = await store.transact((draft) => {
       let misses = 0;
       let present: Key | undefined;
+      const covered = coveredUntil(draft, range, rules.overlapMs);
+      expectRows(draft, rows);
       for (const scanned of rows) {
-        if (isMiss(draft, range, scanned, sentAt, rules.overlapMs)) misses += 1;
+        if (isMiss(draft, scanned, sentAt, covered)) misses += 1;
         const isKnown = compareVersion(draft, scanned.key, scanned.row.etag) === "known";
         if (isKnown) present = scanned.key;
       }
@@ -136,20 +139,23 @@ export class Census {
   }
 }
 
+/** Returns the time before which the scans by Timestamp should have brought all versions. */
+function coveredUntil(draft: Draft, range: KeyRange, overlapMs: number): Ticks | undefined {
+  const { watermark } = scanState(draft, range);
+  return scanSince(watermark, draft.get("overlap", "ms") ?? overlapMs);
+}
+
 /**
  * Returns whether the scans by Timestamp should have brought this version: it is older than what
  * the last of them covered, and nothing else explains that the store does not have it.
  */
 function isMiss(
   draft: Draft,
-  range: KeyRange,
   { key, row }: ScannedRow,
   sentAt: number,
-  overlapMs: number,
+  covered: Ticks | undefined,
 ): boolean {
-  const { watermark } = scanState(draft, range);
-  const since = scanSince(watermark, draft.get("overlap", "ms") ?? overlapMs);
-  const isCovered = since !== undefined && row.timestamp < since;
+  const isCovered = covered !== undefined && row.timestamp < covered;
   const isExplained =
     draft.get("bases", key) !== undefined ||
     draft.get("marks", key) !== undefined ||

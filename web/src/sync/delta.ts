@@ -1,11 +1,11 @@
 // One scan of a key range by Timestamp (PROTOCOL.md, Pulling). The position is stored in the same
 // commit as the rows of a page, so a crash repeats at most one page.
 
-import { applyAnswer } from "./apply-answer.ts";
+import { applyPage } from "./apply-answer.ts";
 import type { SyncContext } from "./context.ts";
 import type { Draft } from "./draft.ts";
 import type { RunningDelta, Ticks } from "./hidden-tables.ts";
-import { isReceiptKey, type KeyRange, keyAfter } from "./keys.ts";
+import { type KeyRange, keyAfter } from "./keys.ts";
 import type { ScanAnswer, ScanRequest } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 import { scanState, updateScanState } from "./scan-state.ts";
@@ -46,9 +46,7 @@ export async function scanDelta(
     }
     const now = platform.now();
     await store.transact((draft) => {
-      for (const { key, row } of answer.rows) {
-        if (!isReceiptKey(key)) applyAnswer(draft, key, row, sentAt, rules.keeps);
-      }
+      applyPage(draft, answer.rows, sentAt, rules.keeps);
       advance(draft, range, answer, measuredFrom && { beganAt: measuredFrom, now });
       requests.clock.store(draft);
     });

@@ -21,6 +21,11 @@ export interface TableView {
    * always safe, because the key is then read again.
    */
   isTouchedSince(key: Key, commit: number): boolean;
+  /**
+   * The rows, Bases and marks of these keys will be read next. Reading them together is faster.
+   * REQUIRES: the keys are in order.
+   */
+  expect?(keys: readonly Key[]): void;
 }
 
 export interface Put {
@@ -101,6 +106,10 @@ export class Draft implements TableView {
 
   isTouchedSince(key: Key, commit: number): boolean {
     return this.#view.isTouchedSince(key, commit);
+  }
+
+  expect(keys: readonly Key[]): void {
+    this.#view.expect?.(keys);
   }
 
   put<N extends TableName>(table: N, key: string, value: HiddenTables[N]): void {

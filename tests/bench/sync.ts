@@ -1,0 +1,54 @@
+// Measures what syncing a table costs, in Node and in Chromium, with `entitable serve` as the
+// remote: the first download, pushes of offline edits, an edit that another browser shows, what is
+// stored for clean rows, reads, the estimate, and the size of the code.
+
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { markdownTable, writeTable } from "./support/readme.ts";
+import { atRest } from "./sync/at-rest.ts";
+import { download } from "./sync/download.ts";
+import { offlineEdits } from "./sync/edits.ts";
+import { estimate } from "./sync/estimate.ts";
+import type { Measured } from "./sync/measured.ts";
+import { seenEdits } from "./sync/seen-edits.ts";
+import { sizes } from "./sync/sizes.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    entities: { type: "string", default: "1000000" },
+    only: { type: "string", default: "download,edits,seen,rest,estimate,size" },
+    places: { type: "string", default: "node,chromium" },
+    poll: { type: "string", default: "1000" },
+    flags: { type: "string", default: "" }, // of Node, for example --cpu-prof
+    write: { type: "boolean", default: false },
+  },
+});
+const places = options.places.split(",");
+const flags = options.flags.split(" ").filter(Boolean);
+
+const parts: Readonly<Record<string, () => Promise<Measured[]>>> = {
+  download: () => download(Number(options.entities), places, flags),
+  edits: () => offlineEdits(places, flags),
+  seen: () => seenEdits(Number(options.poll)),
+  rest: atRest,
+  estimate,
+  size: sizes,
+};
+
+const load = (loadavg()[0] ?? 0).toFixed(1);
+const measured: Measured[] = [];
+for (const part of options.only.split(",")) {
+  console.error(`${part}…`);
+  measured.push(...((await parts[part]?.()) ?? []));
+}
+const rows = measured.map(({ what, target, values }) => [
+  what,
+  target,
+  values["node"] ?? "",
+  values["chromium"] ?? "",
+]);
+const table =
+  `Node ${process.version}, load average ${load} at the start.\n\n` +
+  markdownTable(["", "target", "Node", "Chromium"], rows);
+console.log(table);
+if (options.write) writeTable("sync", table);

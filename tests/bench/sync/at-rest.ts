@@ -1,0 +1,122 @@
+// What sync stores for rows that are the remote's, and what it adds to reads.
+
+import type { LocalHost } from "../../../web/src/host/local-host.ts";
+import { MemoryStorage } from "../../../web/src/storage/memory.ts";
+import { StoreHandle } from "../../../web/src/store.ts";
+import { keyOf } from "../../../web/src/sync/keys.ts";
+import { places, tableNumber } from "../../../web/src/sync-store/hidden-keys.ts";
+import { OwnerStore } from "../../../web/src/sync-store/owner-store.ts";
+import { createEngine } from "../../../web/src/wasm/engine.ts";
+import { openHost } from "../../web/support/open-host.ts";
+import type { Measured } from "./measured.ts";
+
+const rows = 10_000;
+const rounds = 101;
+const table = "people";
+const rowKey = (i: number) => String(i).padStart(9, "0");
+
+export async function atRest(): Promise<Measured[]> {
+  const [plain, synced] = [await open(false), await open(true)];
+  const hidden = await hiddenRows(synced.host);
+  const points = await compare([plain.store, synced.store], (store, round) =>
+    readSome(store, round),
+  );
+  const pages = await compare([plain.store, synced.store], readPage);
+  await plain.store.close();
+  await synced.store.close();
+  const percent = (ratio: number) => `${(100 * (ratio - 1)).toFixed(1)} %`;
+  return [
+    { what: "rows of sync's own per clean row", target: "0", values: { node: `${hidden / rows}` } },
+    {
+      what: "a point read takes more, if synced",
+      target: "≤ 1 %",
+      values: { node: percent(points) },
+    },
+    { what: "a page takes more, if synced", target: "≤ 1 %", values: { node: percent(pages) } },
+  ];
+}
+
+interface Opened {
+  readonly host: LocalHost;
+  readonly store: StoreHandle;
+}
+
+/** A store whose rows are the remote's, or were written here. */
+async function open(isSynced: boolean): Promise<Opened> {
+  const host = await openHost({ engine: await createEngine(), storage: new MemoryStorage() });
+  const store = new StoreHandle(table, host);
+  await store.table(table).createTable();
+  const sync = await host.startSync();
+  if (isSynced) await sync.setSynced(table, "begin");
+  for (let first = 0; first < rows; first += 100) {
+    if (isSynced) await new OwnerStore(sync, table).transact((draft) => putRows(draft, first));
+    else await writeRows(store, first);
+  }
+  return { host, store };
+}
+
+const name = (i: number) => `name ${i % 997} of an entity`;
+
+function putRows(draft: Parameters<Parameters<OwnerStore["transact"]>[0]>[0], first: number): void {
+  for (let i = first; i < first + 100; ++i) {
+    const properties = new Map([["name", { type: "String", value: name(i) } as const]]);
+    const timestamp = 17_000_000_000_000_000n + BigInt(i) * 1000n;
+    const date = new Date(Number(timestamp / 10_000n)).toISOString().slice(0, 19);
+    const digits = String(timestamp % 10_000_000n)
+      .padStart(7, "0")
+      .replace(/0+$/, "");
+    const etag = `W/"datetime'${date.replaceAll(":", "%3A")}${digits && `.${digits}`}Z'"`;
+    draft.put("rows", keyOf("p", rowKey(i)), { properties, version: { etag, timestamp } });
+  }
+}
+
+async function writeRows(store: StoreHandle, first: number): Promise<void> {
+  const group = Array.from({ length: 100 }, (_, k) => ({
+    partitionKey: "p",
+    rowKey: rowKey(first + k),
+    name: name(first + k),
+  }));
+  await store.table(table).submitTransaction(group.map((row) => ["create", row] as const));
+}
+
+/** How many rows the hidden tables have. */
+async function hiddenRows(host: LocalHost): Promise<number> {
+  const store = new OwnerStore(await host.startSync(), table);
+  const tables = ["bases", "outbox", ...Object.keys(places)] as const;
+  let count = 0;
+  for (const hidden of tables)
+    count += await store.read((view) => [...view.entries(hidden as "bases", "")].length);
+  const isApart = await store.read(
+    (view) =>
+      !("reader" in view) ||
+      !(view as { reader: { isEmpty(n: number): boolean } }).reader.isEmpty(tableNumber.etags),
+  );
+  return count + (isApart ? rows : 0);
+}
+
+type Read = (store: StoreHandle, round: number) => Promise<void>;
+
+async function readSome(store: StoreHandle, round: number): Promise<void> {
+  for (let i = 0; i < 200; ++i)
+    await store.table(table).getEntity("p", rowKey((round * 7919 + i * 31) % rows));
+}
+
+async function readPage(store: StoreHandle): Promise<void> {
+  for await (const _ of store.table(table).listEntities().byPage({ maxPageSize: 1000 })) break;
+}
+
+/** Returns the time with the second store, relative to that with the first one: the median. */
+async function compare(stores: readonly StoreHandle[], read: Read): Promise<number> {
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; ++round) {
+    const times: number[] = [];
+    const order = round % 2 === 0 ? [0, 1] : [1, 0];
+    for (const at of order) {
+      const began = performance.now();
+      await read(stores[at] as StoreHandle, round);
+      times[at] = performance.now() - began;
+    }
+    ratios.push((times[1] as number) / (times[0] as number));
+  }
+  return ratios.sort((a, b) => a - b)[rounds >> 1] as number;
+}

@@ -1,0 +1,59 @@
+// The process of BenchServer: `entitable serve` with tables in memory. Counts the requests that it
+// serves.
+
+import { openStore, packageFolder } from "../../web/support/package.ts";
+import { type Entity, entityAt } from "../peers/workload.ts";
+import type { Requests } from "./bench-server.ts";
+
+const { serve }: typeof import("../../../web/src/server/serve.ts") = await import(
+  new URL("dist/server/serve.js", packageFolder).href
+);
+
+const account = { name: "bench", permissiveCors: true };
+const store = await openStore({ persistence: "memory", account });
+let requests: Requests = { all: 0, batches: 0, preflights: 0, pages: 0, responseBytes: 0 };
+const server = await serve(store, {
+  port: 0,
+  onRequest({ method, responseBytes, url }) {
+    requests = {
+      all: requests.all + 1,
+      batches: requests.batches + (method === "POST" && url.includes("$batch") ? 1 : 0),
+      preflights: requests.preflights + (method === "OPTIONS" ? 1 : 0),
+      pages: requests.pages + (method === "GET" && url.includes("()") ? 1 : 0),
+      responseBytes: requests.responseBytes + responseBytes,
+    };
+  },
+});
+
+const groupRows = 100;
+
+const calls = {
+  url: () => `${server.url}/bench`,
+  requests: () => requests,
+
+  /** `perPartition`: a multiple of 100. */
+  async load(table: string, entities: number, perPartition: number): Promise<void> {
+    const rows = store.table<Entity>(table);
+    await rows.createTable();
+    for (let i = 0; i < entities; i += groupRows) {
+      const partition = Math.floor(i / perPartition);
+      const partitionKey = `p${String(partition).padStart(5, "0")}`;
+      const group = Array.from({ length: groupRows }, (_, k) => entityAt(i + k));
+      await rows.submitTransaction(group.map((row) => ["create", { ...row, partitionKey }]));
+    }
+  },
+
+  /** How many entities of the table have this version. */
+  async count(table: string, version: number): Promise<number> {
+    return await store.table(table).count({ queryOptions: { filter: `version eq ${version}` } });
+  },
+
+  cpuMs: () => process.cpuUsage().user / 1000 + process.cpuUsage().system / 1000,
+};
+export type ServerCalls = typeof calls;
+
+process.on("message", async ([name, args]: [keyof ServerCalls, never]) => {
+  const call = calls[name] as (...given: never[]) => unknown;
+  process.send?.([await call(...(args as never[]))]);
+});
+process.send?.("ready");

@@ -1,0 +1,45 @@
+// How much entitable/sync adds to a page that opens a store.
+
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
+import { build } from "esbuild";
+import { packageFolder } from "./package.ts";
+
+const core = 'export * from "entitable";';
+const sync = 'export * from "entitable/sync";';
+const brotli = (files: readonly Uint8Array[]) => brotliCompressSync(Buffer.concat(files)).length;
+
+/** Bundles a page. Returns the sizes of the files that it loads at first, and of all. */
+async function bundle(source: string) {
+  const { metafile, outputFiles } = await build({
+    stdin: { contents: source, resolveDir: fileURLToPath(packageFolder), sourcefile: "page.js" },
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: "esm",
+    write: false,
+    metafile: true,
+    outdir: "/out",
+    define: { "process.env.NODE_ENV": '"production"' },
+    legalComments: "none",
+    logLevel: "error",
+  });
+  const outputs = Object.entries(metafile.outputs);
+  const first = new Set<string>();
+  const visit = (path: string) => {
+    if (first.has(path)) return;
+    first.add(path);
+    for (const { path: next, kind } of metafile.outputs[path]?.imports ?? [])
+      if (kind === "import-statement") visit(next);
+  };
+  visit(outputs.find(([, { entryPoint }]) => entryPoint?.endsWith("page.js"))?.[0] ?? "");
+  const isFirst = ({ path }: { path: string }) => [...first].some((name) => name.endsWith(path));
+  const contents = outputFiles.filter(isFirst).map((file) => file.contents);
+  return { first: brotli(contents), all: brotli(outputFiles.map((file) => file.contents)) };
+}
+
+/** In bytes. `first`: loaded with the page. `all`: with what startSync() loads, too. */
+export async function sizeOfSync(): Promise<{ readonly first: number; readonly all: number }> {
+  const [without, both] = [await bundle(core), await bundle(core + sync)];
+  return { first: both.first - without.first, all: both.all - without.all };
+}

@@ -1,0 +1,152 @@
+// Reading expected rows together must show the same as reading each by itself, and the memory of
+// touched keys must forget none of the last commits.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RequestEncoder } from "../../web/src/client/request-encoder.ts";
+import { applyPage } from "../../web/src/sync/apply-answer.ts";
+import { byCodeUnit } from "../../web/src/sync/draft.ts";
+import type { TableName } from "../../web/src/sync/hidden-tables.ts";
+import { type Key, keyOf } from "../../web/src/sync/keys.ts";
+import { EngineStore } from "../../web/src/sync-store/engine-store.ts";
+import { TouchedKeys } from "../../web/src/sync-store/touched-keys.ts";
+import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
+import { seededRandom } from "./support/random.ts";
+
+const table = "people";
+const nowMs = 1_800_000_000_000;
+const ticks = 17_000_000_000_000_000n;
+const encoder = new RequestEncoder(false);
+
+async function open(): Promise<[Engine, EngineStore]> {
+  const engine = await createEngine();
+  engine.recover(undefined);
+  engine.finishRecovery();
+  await engine.loadDeferredModule("sync");
+  engine.enableSync();
+  encoder.createTable(table, (request) => engine.stageAndPublish([request], nowMs));
+  engine.setSynced(table, "begin", true, nowMs);
+  return [engine, new EngineStore(engine, table)];
+}
+
+const remoteRow = (n: number, etag: string) => ({
+  properties: new Map([["n", { type: "Int32", value: n } as const]]),
+  etag,
+  timestamp: ticks + BigInt(n),
+});
+
+function local(engine: Engine, key: Key): void {
+  const [partitionKey = "", rowKey = ""] = key.split("\0");
+  const write = { kind: "insertOrReplace", partitionKey, rowKey, entity: { n: 1 } } as const;
+  encoder.write(table, [write], false, undefined, (request) =>
+    engine.stageAndPublish([request.slice()], nowMs),
+  );
+}
+
+function apply(store: EngineStore, change: Parameters<EngineStore["apply"]>[0]): void {
+  assert(!(store.apply(change, true, nowMs) instanceof PartsNeeded));
+}
+
+const seen = (store: EngineStore, keys: readonly Key[], isExpected: boolean): unknown => {
+  const read = store.read((view) => {
+    if (isExpected) view.expect(keys);
+    const names: TableName[] = ["rows", "bases", "marks"];
+    return keys.map((key) => names.map((name) => view.get(name, key)));
+  });
+  return read instanceof PartsNeeded ? undefined : read.result;
+};
+
+test("rows that are expected are those that are there", async () => {
+  const [engine, store] = await open();
+  const random = seededRandom(1);
+  const key = () => keyOf(["p", "q"][random.below(2)] as string, `${random.below(400)}`);
+  for (let i = 0; i < 30; ++i) local(engine, key());
+  apply(store, (draft) => {
+    for (let i = 0; i < 300; ++i) {
+      const { properties, ...version } = remoteRow(i, i % 3 === 0 ? "foreign" : 'W/"x"');
+      const at = key();
+      if (draft.get("bases", at) === undefined) draft.put("rows", at, { properties, version });
+      if (i % 5 === 0) draft.put("marks", key(), { at: i });
+    }
+  });
+  for (const count of [1, 15, 16, 40, 400]) {
+    const keys = [...new Set(Array.from({ length: count }, key))].sort(byCodeUnit);
+    assert.deepEqual(seen(store, keys, true), seen(store, keys, false), `${count} keys`);
+  }
+  engine.close();
+});
+
+test("keys that are far apart do not make it read what is between them", async () => {
+  const [engine, store] = await open();
+  apply(store, (draft) => {
+    for (let i = 1000; i < 4000; ++i) {
+      const { properties, ...version } = remoteRow(i, 'W/"x"');
+      draft.put("rows", keyOf("p", `${i}`), { properties, version });
+    }
+  });
+  let reads = 0;
+  const counted = new EngineStore(
+    {
+      get lastCommit() {
+        return engine.lastCommit;
+      },
+      applySynced: engine.applySynced.bind(engine),
+      readSynced: (...call) => {
+        reads += 1;
+        return engine.readSynced(...call);
+      },
+    },
+    table,
+  );
+  const keys = Array.from({ length: 20 }, (_, i) => keyOf("p", `${1000 + 150 * i}`));
+  const far = seen(counted, keys, true);
+  assert.deepEqual(far, seen(store, keys, false));
+  assert(reads < 100, `${reads} reads`);
+  engine.close();
+});
+
+test("a page is applied as its rows would be, one by one", async () => {
+  const page = Array.from({ length: 100 }, (_, i) => ({
+    key: keyOf("p", String(i).padStart(3, "0")),
+    row: remoteRow(i, 'W/"y"'),
+  }));
+  const contents: unknown[] = [];
+  for (const rowsAtOnce of [1, 100]) {
+    const [engine, store] = await open();
+    for (const at of [3, 50]) local(engine, page[at]?.key as Key);
+    const sentAt = engine.lastCommit;
+    local(engine, page[70]?.key as Key);
+    for (let at = 0; at < page.length; at += rowsAtOnce) {
+      const rows = page.slice(at, at + rowsAtOnce);
+      apply(store, (draft) => applyPage(draft, rows, sentAt, () => true));
+    }
+    const read = store.read((view) =>
+      (["rows", "bases", "marks"] as const).map((name) =>
+        [...view.entries(name, "")].map(([key, value]) =>
+          name === "marks" ? key : view.get("bases", key) ? key : [key, value],
+        ),
+      ),
+    );
+    assert(!(read instanceof PartsNeeded));
+    contents.push(read.result);
+    engine.close();
+  }
+  assert.deepEqual(contents[0], contents[1]);
+});
+
+test("what the last commits have touched is remembered, however much it is", () => {
+  const touched = new TouchedKeys(10);
+  assert(touched.isTouchedSince("k", 9), "nothing is known of earlier commits");
+  assert(!touched.isTouchedSince("k", 10));
+  for (let commit = 11; commit <= 300; ++commit) {
+    for (let i = 0; i < 1000; ++i) touched.add(`${commit} ${i}`, commit);
+    for (const ago of [0, 1, 50, 99]) {
+      const key = `${commit - ago} 999`;
+      if (commit - ago <= 10) continue;
+      assert(touched.isTouchedSince(key, commit - ago - 1), key);
+      assert(!touched.isTouchedSince(key, commit - ago), key);
+      assert(!touched.isTouchedSince("other", commit - ago), key);
+    }
+  }
+  assert(touched.isTouchedSince("other", 10), "the first keys are forgotten");
+});

@@ -1,0 +1,64 @@
+// Rows that are read together because their keys are expected. A page of a scan has up to 1,000
+// keys, and most of them are absent in most tables.
+
+import type { Key } from "../sync/keys.ts";
+import { keyAfter, keyOf } from "../sync/keys.ts";
+import { type RowKey, rowKeyOf, type TableNumber } from "./hidden-keys.ts";
+import type { HiddenReader } from "./hidden-reader.ts";
+import type { HiddenRow } from "./row-decoder.ts";
+
+// For fewer keys, it would cost more than it saves.
+const keysMin = 16;
+// If the expected keys are far apart, only so many other rows are read for each of them.
+const rowsPerKey = 2;
+const rowsFree = 16;
+
+/** What a table has from one key to another, both included. */
+interface Stretch {
+  readonly from: Key;
+  readonly to: Key;
+  readonly rows: ReadonlyMap<Key, HiddenRow>;
+}
+
+export class RowsAhead {
+  readonly #reader: HiddenReader;
+  readonly #stretches = new Map<TableNumber, Stretch>();
+
+  constructor(reader: HiddenReader) {
+    this.#reader = reader;
+  }
+
+  /** REQUIRES: the keys are in order. */
+  read(tables: readonly TableNumber[], keys: readonly Key[]): void {
+    if (keys.length < keysMin) return;
+    for (const table of tables) this.#stretches.set(table, readStretch(this.#reader, table, keys));
+  }
+
+  /** Returns null if there is no such row, and undefined if it was not read. */
+  get(table: TableNumber, key: Key): HiddenRow | null | undefined {
+    const stretch = this.#stretches.get(table);
+    if (stretch === undefined || key < stretch.from || key > stretch.to) return undefined;
+    return stretch.rows.get(key) ?? null;
+  }
+
+  /** The version that was read is not the published one any more. */
+  clear(): void {
+    this.#stretches.clear();
+  }
+}
+
+function readStretch(reader: HiddenReader, table: TableNumber, keys: readonly Key[]): Stretch {
+  const [from = ""] = keys;
+  const to = keys.at(-1) as Key;
+  const rows = new Map<Key, HiddenRow>();
+  let passed = 0; // expected keys
+  for (const row of reader.range(table, rowKeyOf(from), rowKeyOf(keyAfter(to)))) {
+    const key = textOf(row);
+    rows.set(key, row);
+    while (passed < keys.length && (keys[passed] as Key) <= key) passed += 1;
+    if (rows.size > rowsPerKey * passed + rowsFree) return { from, to: key, rows };
+  }
+  return { from, to, rows };
+}
+
+const textOf = ({ partitionKey, rowKey }: RowKey): Key => keyOf(partitionKey, rowKey);

@@ -1,0 +1,53 @@
+// When each key was last touched by a commit of sync, as far as this process remembers. A commit
+// that is discarded leaves its keys touched, which only makes sync read them again. So does another
+// key with the same hash.
+
+import type { Key } from "../sync/keys.ts";
+
+const keysMax = 100_000; // of a generation, until the next commit
+
+/**
+ * Forgets the oldest keys, but never those of the last commits: a first download touches many keys,
+ * and a page whose request is as old as a forgotten key is read again, key by key.
+ */
+export class TouchedKeys {
+  #older = new Map<number, number>(); // by the hash of the key
+  /** The keys of commits until then are forgotten. */
+  #olderSince: number;
+  #newer = new Map<number, number>();
+  #newerSince: number;
+  #last: number; // commit
+
+  /** `commit`: what was touched until then, before this process, is not known. */
+  constructor(commit: number) {
+    this.#olderSince = commit;
+    this.#newerSince = commit;
+    this.#last = commit;
+  }
+
+  /** REQUIRES: the commit is not before that of the call before. */
+  add(key: Key, commit: number): void {
+    if (this.#newer.size >= keysMax && commit > this.#last) {
+      this.#older = this.#newer;
+      this.#olderSince = this.#newerSince;
+      this.#newer = new Map();
+      this.#newerSince = this.#last;
+    }
+    this.#newer.set(hashOf(key), commit);
+    this.#last = commit;
+  }
+
+  /** Returns whether a commit after this one has touched the key, or may have. */
+  isTouchedSince(key: Key, commit: number): boolean {
+    if (commit < this.#olderSince) return true;
+    const hash = hashOf(key);
+    return (this.#newer.get(hash) ?? this.#older.get(hash) ?? 0) > commit;
+  }
+}
+
+/** FNV-1a, without the two highest bits, so that a Map keeps it as a small integer. */
+function hashOf(key: Key): number {
+  let bits = 0x811c9dc5;
+  for (let i = 0; i < key.length; ++i) bits = Math.imul(bits ^ key.charCodeAt(i), 0x01000193);
+  return bits >>> 2;
+}
