@@ -9,5 +9,7 @@ export default defineConfig({
   testMatch: "*.spec.ts",
   outputDir: "../../build/example-results",
   fullyParallel: true,
+  timeout: 90_000, // for slow machines
+  expect: { timeout: 20_000 },
   use: { launchOptions: executablePath === undefined ? {} : { executablePath } },
 });

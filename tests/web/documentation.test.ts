@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { withAddresses, withSiteLinks } from "../../web/addresses.ts";
+import { corsRule } from "../../web/src/sync-remote/cors.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, root), "utf8");
@@ -40,6 +41,27 @@ test("the page on errors has every warning", () => {
   const codes = [...union.matchAll(/\| "(\w+)"/g)].map(([, code = ""]) => code);
   assert(codes.length > 4);
   assert.deepEqual(documentedCodes("Warnings"), codes.sort());
+});
+
+test("the page on accounts for sync has the CORS rule that the doctor prints", () => {
+  const page = read("demo/site/pages/sync-account.md");
+  const { allowedOrigins: _, ...rule } = corsRule;
+  const [table = "", command = "", program = ""] = [
+    /\n\| .*?\n\n/s,
+    /az storage cors.*?```/s,
+    /const rule.*?};/s,
+  ].map((pattern) => pattern.exec(page)?.[0]);
+  for (const value of Object.values(rule)) {
+    assert(table.includes(`\`${value}\``), `${value} in the table`);
+    assert(
+      command.replaceAll("GET POST", "GET,POST").includes(` ${value}`),
+      `${value} in the command`,
+    );
+    assert(
+      program.includes(typeof value === "number" ? `${value}` : `"${value}"`),
+      `${value} in the program`,
+    );
+  }
 });
 
 test("the README's sizes are those of the benchmark", () => {

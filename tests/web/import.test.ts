@@ -25,7 +25,7 @@ const names = {
   "dist/large-values/index.js": "LargeValues",
   "dist/queue/index.js": "TableQueue",
   "dist/start-sync/index.js": "startSync",
-  "dist/testing/index.js": "VirtualClock,mockStore,parity",
+  "dist/testing/index.js": "VirtualClock,faultyFetch,mockStore,parity",
 };
 
 for (const [entry, exported] of Object.entries(names)) {

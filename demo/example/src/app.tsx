@@ -2,6 +2,7 @@
 
 import { type FormEvent, useCallback, useEffect, useState } from "react";
 import { type Change, type Item, type NewItem, type ShoppingList, statusOf } from "./list.ts";
+import type { Watch } from "./offline-list.ts";
 
 const pageSize = 20;
 const pancakes: NewItem[] = [
@@ -10,24 +11,14 @@ const pancakes: NewItem[] = [
   { name: "Milk", amount: 2 },
 ];
 
-export function App({ list }: { list: ShoppingList }) {
-  const [items, setItems] = useState<Item[]>([]);
-  const [next, setNext] = useState<string>();
+/** `watch`: the list can change without this page. */
+export function App({ list, watch }: { list: ShoppingList; watch?: Watch }) {
   const [message, setMessage] = useState("");
+  const { items, next, setItems, show } = useItems(list, watch);
 
   const attempt = useCallback(async (work: () => Promise<string>) => {
     setMessage(await work().catch(explain));
   }, []);
-
-  const show = useCallback(
-    async (from?: string) => {
-      const page = await list.page(pageSize, from);
-      setItems((shown) => (from === undefined ? page.items : [...shown, ...page.items]));
-      setNext(page.next);
-      return "";
-    },
-    [list],
-  );
 
   useEffect(() => void attempt(() => show()), [attempt, show]);
 
@@ -65,6 +56,34 @@ export function App({ list }: { list: ShoppingList }) {
       )}
     </main>
   );
+}
+
+/** The items that are shown: the first pages of the list. */
+function useItems(list: ShoppingList, watch?: Watch) {
+  const [items, setItems] = useState<Item[]>([]);
+  const [next, setNext] = useState<string>();
+
+  const show = useCallback(
+    async (from?: string) => {
+      const page = await list.page(pageSize, from);
+      setItems((shown) => (from === undefined ? page.items : [...shown, ...page.items]));
+      setNext(page.next);
+      return "";
+    },
+    [list],
+  );
+
+  const { length } = items;
+  useEffect(() => {
+    const showAgain = async () => {
+      const page = await list.page(Math.max(pageSize, length));
+      setItems(page.items);
+      setNext(page.next);
+    };
+    return watch?.(() => void showAgain());
+  }, [list, watch, length]);
+
+  return { items, next, setItems, show };
 }
 
 function AddForm({ onAdd }: { onAdd: (item: NewItem) => void }) {

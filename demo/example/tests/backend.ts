@@ -12,6 +12,7 @@ import {
   TableServiceClient,
   type TableServiceClientOptions,
 } from "@azure/data-tables";
+import { serve } from "entitable/server";
 import { type Faults, type MockOptions, type MockStore, mockStore } from "entitable/testing";
 import type { NewItem, Session } from "../src/list.ts";
 
@@ -116,4 +117,17 @@ const origin = onAzurite ? undefined : mockStore(mockOptions);
 /** Creates the backend for one test. */
 export async function newBackend(): Promise<Backend> {
   return origin === undefined ? azurite() : mock((await origin).fork());
+}
+
+/** Creates a backend that pages reach over the network, for one test. */
+export async function newServedBackend(): Promise<Backend> {
+  if (onAzurite) return azurite();
+  const store = await mockStore({ ...mockOptions, clock: Date });
+  const server = await serve(store, { port: 0 });
+  const backend = mock(store, `${server.url}/${account}`);
+  const close = async () => {
+    await server.close();
+    await backend.close();
+  };
+  return { ...backend, close };
 }

@@ -45,7 +45,7 @@ export function demoUsesThePackage(repository: Repository): string[] {
     const manifest = JSON.parse(repository.text.get(posix.join(home, "../package.json")) ?? "{}");
     const packages = Object.keys(manifest.dependencies ?? {});
     // installed from the package that was just packed
-    if (home.startsWith("demo/site/")) packages.push("entitable");
+    if (/^demo\/(site|example)\//.test(home)) packages.push("entitable");
     for (const [, target] of text.matchAll(importing)) {
       if (target === undefined || packages.includes(packageOf(target))) continue;
       const to = posix.join(posix.dirname(path), target);

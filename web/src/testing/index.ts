@@ -1,5 +1,15 @@
-// `entitable/testing`: a store for tests with forks, rollback and reproducible responses.
+// `entitable/testing`: a store for tests with forks, rollback and reproducible responses, and a
+// `fetch` with faults.
 
+export type {
+  FaultyFetch,
+  FaultyFetchOptions,
+  FetchFault,
+  FetchFaultName,
+  FetchFaultOptions,
+  FetchFaults,
+} from "./faulty-fetch.ts";
+export { faultyFetch } from "./faulty-fetch.ts";
 export { mockStore } from "./mock-store.ts";
 export type {
   ParityDifference,

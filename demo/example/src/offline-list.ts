@@ -1,0 +1,39 @@
+// The list in a store of this browser, which is kept in step with the remote table. So the app also
+// works offline. The three statements that do this are numbered.
+
+import { openStore } from "entitable";
+import { type Sync, startSync } from "entitable/sync";
+import { type Session, ShoppingList } from "./list.ts";
+
+/** Calls the listener after each change of the list. Returns a function that ends this. */
+export type Watch = (listener: () => void) => () => void;
+
+export interface OfflineList {
+  list: ShoppingList;
+  sync: Sync;
+  watch: Watch;
+}
+
+const account = { name: "devstoreaccount1" }; // the first part of the path of the endpoint
+
+/** `session` may have expired. Sync calls `renew` for a signature. */
+export async function openOfflineList(
+  session: Session,
+  renew: () => Promise<Session>,
+): Promise<OfflineList> {
+  const { endpoint: url, table } = session;
+  const credential = async () => ({ signature: (await renew()).sas });
+
+  // 1. A store in this browser. It answers requests to the account, and checks no signatures.
+  const store = await openStore({ name: "shopping", account });
+  // 2. The remote table stays in step with the store's.
+  const sync = await startSync(store, {
+    remote: { url, credential },
+    tables: { [table]: { conflict: "merge" } },
+  });
+  // 3. The client sends its requests to the store.
+  const list = new ShoppingList(session, renew, { httpClient: store.httpClient });
+
+  const rows = store.table(table).live();
+  return { list, sync, watch: (listener) => rows.subscribe(listener) };
+}

@@ -1,0 +1,31 @@
+// The page of the list that works offline: the app of main.tsx, on another ShoppingList, and with
+// what sync shows. A Service Worker keeps the page's files.
+
+import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
+import type { Session } from "./list.ts";
+import { openOfflineList } from "./offline-list.ts";
+import { SyncBar } from "./sync-bar.tsx";
+
+async function session(): Promise<Session> {
+  const fetched = await (await fetch("session.json", { cache: "no-store" })).json();
+  localStorage.setItem("session", JSON.stringify(fetched));
+  return fetched;
+}
+
+// Without a network, the page starts with the last session. Sync waits for a newer one.
+function lastSession(error: unknown): Session {
+  const stored = localStorage.getItem("session");
+  if (stored === null) throw error;
+  return JSON.parse(stored);
+}
+
+if (import.meta.env.PROD) void navigator.serviceWorker.register("service-worker.js");
+
+const { list, sync, watch } = await openOfflineList(await session().catch(lastSession), session);
+createRoot(document.getElementById("app") as HTMLElement).render(
+  <>
+    <SyncBar sync={sync} />
+    <App list={list} watch={watch} />
+  </>,
+);

@@ -1,0 +1,76 @@
+// Tests the offline page in two browser profiles, with a remote that both reach over the network.
+
+import { expect } from "@playwright/test";
+import { type Phone, test } from "./offline-test.ts";
+
+/** Returns what the page shows of each item: its amount, and whether it is ticked. */
+async function listOf({ page }: Phone): Promise<string[]> {
+  const items = await page.getByRole("main").getByRole("listitem").all();
+  return await Promise.all(
+    items.map(async (item) => {
+      const isTicked = await item.getByRole("checkbox").isChecked();
+      return `${await item.textContent()}${isTicked ? ", ticked" : ""}`;
+    }),
+  );
+}
+
+test("edits made offline survive a reload, and the user resolves a conflict", async ({ shop }) => {
+  await shop.backend.put([
+    { name: "Bread", amount: 1 },
+    { name: "Milk", amount: 1 },
+  ]);
+  const [ann, bob] = await Promise.all([shop.open(), shop.open()]);
+  for (const { context, status } of [ann, bob]) {
+    await context.setOffline(true);
+    await expect(status).toHaveText("You are offline.");
+  }
+
+  // Both change the milk. The rest is no conflict.
+  await ann.another("Milk");
+  await expect(ann.item("Milk")).toContainText("2");
+  await ann.page.reload();
+  await expect(ann.item("Milk")).toContainText("2");
+  await ann.add("Tea");
+  await expect(ann.status).toHaveText("You are offline. 2 changes are waiting.");
+  for (const amount of ["2", "3"]) {
+    await bob.another("Milk");
+    await expect(bob.item("Milk")).toContainText(amount);
+  }
+  await bob.tick("Bread");
+  await expect(bob.status).toHaveText("You are offline. 3 changes are waiting.");
+
+  await ann.context.setOffline(false);
+  await expect(ann.status).toHaveText("All changes are saved.");
+  await bob.context.setOffline(false);
+  await expect(bob.conflict("Milk")).toContainText("Milk: yours 3, theirs 2");
+  await expect(bob.item("Milk")).toContainText("2");
+  await bob.conflict("Milk").getByRole("button", { name: "Use mine" }).click();
+
+  await expect(bob.conflict("Milk")).toBeHidden();
+  await expect(bob.status).toHaveText("All changes are saved.");
+  await ann.syncNow();
+  await expect(ann.item("Milk")).toContainText("3");
+  for (const phone of [ann, bob])
+    expect(await listOf(phone)).toEqual(["Bread 1 +, ticked", "Milk 3 +", "Tea 1 +"]);
+});
+
+test("the user keeps the change of another user", async ({ shop }) => {
+  await shop.backend.put([{ name: "Milk", amount: 1 }]);
+  const [ann, bob] = await Promise.all([shop.open(), shop.open()]);
+  await bob.context.setOffline(true);
+  for (const amount of ["2", "3"]) {
+    await bob.another("Milk");
+    await expect(bob.item("Milk")).toContainText(amount);
+  }
+  await ann.another("Milk");
+  await expect(ann.item("Milk")).toContainText("2");
+  await expect(ann.status).toHaveText("All changes are saved.");
+  await bob.context.setOffline(false);
+  const conflict = bob.conflict("Milk");
+  await expect(conflict).toContainText("Milk: yours 3, theirs 2");
+  await conflict.getByRole("button", { name: "Keep theirs" }).click();
+
+  await expect(conflict).toBeHidden();
+  await expect(bob.status).toHaveText("All changes are saved.");
+  await expect(bob.item("Milk")).toContainText("2");
+});
