@@ -659,6 +659,29 @@ describe("the outcome of a push", () => {
     assert.equal(lost?.[1].outcome, "unknown");
   });
 
+  test("leaves the base with a lost operation, also if the entity was based anew before", () => {
+    const answer = { kind: "store", properties: undefined } as const;
+    const bases = ["remote" as const, new Map([[key("1"), answer]])].map((policy) => {
+      const store = newStore();
+      store.transact((draft) => draft.put("rows", key("1"), clean(row({ a: 1 }), "1")));
+      store.write(1, new Map([[key("1"), () => row({ a: 2 })]]));
+      const push = pushed(store);
+      store.write(2, new Map([[key("1"), () => row({ a: 3 })]]));
+      const observed = observe({ 1: version(row({ a: 9 }), "2") });
+      store.transact((draft) =>
+        resolveConflicts(new PartitionLog(draft, "p", keeps), push, observed, policy),
+      );
+      return [...store.view.entries("lost", "")].map(([, { base, op }]) => [op.group, base]);
+    });
+    const base = row({ a: 1 });
+    assert.deepEqual(bases[0], [
+      [1, base],
+      [2, base],
+    ]);
+    // The second operation has no meaning for what the application has answered.
+    assert.deepEqual(bases[1], [[2, base]]);
+  });
+
   test("is not unknown for operations that cancelled each other out when others were sent", () => {
     const store = newStore();
     const both = [key("1"), key("2")].map((of) => [of, () => row({ a: 1 })] as const);

@@ -229,6 +229,7 @@ describe("conflicts", () => {
       [lost.kind, lost.outcome, lost.local?.["name"], lost.remote?.["name"]],
       ["edit", "notApplied", "here", "there"],
     );
+    assert.deepEqual(lost.base, { ...ann, name: "Ann", age: 1, share: 3.5 });
     await sync.restore(lost.id);
     await sync.now();
     assert.equal(await nameOf(world.remotePeople), "here");
@@ -388,6 +389,39 @@ test("an estimate follows from the rows and the schedule", async (t) => {
   assert(Math.abs(estimate.scannedPerSecond - 1.1) < 1e-9);
   assert.equal(estimate.stalenessMs, 10_000);
   assert(Math.abs(estimate.costPerMonth - (transactions / 10_000) * 0.00036) < 1e-12);
+});
+
+test("the coverage tells how much was compared, and since when", async (t) => {
+  const world = await World.open(t);
+  world.answer = () => undefined;
+  const maxAgeMs = 60_000;
+  const sync = await world.start({ tables: { people: { maxAgeMs } } });
+  const nothing = { table: "people", changesUntil: undefined, comparedSince: undefined };
+  assert.deepEqual(await sync.coverage(), [{ ...nothing, comparedShare: 0 }]);
+  world.answer = undefined;
+  await world.remotePeople.createTable();
+  const { timestamp } = await world.remotePeople
+    .createEntity(ann)
+    .then(() => world.remotePeople.getEntity("p", "ann"));
+  const before = Date.now();
+  assert.equal((await sync.now()).complete, true);
+  const [coverage] = await sync.coverage();
+  assert(coverage);
+  assert.equal(coverage.comparedShare, 1);
+  assert((coverage.comparedSince as Date).getTime() >= before);
+  const untilMs = (coverage.changesUntil as Date).getTime();
+  assert(Math.abs(untilMs - Date.parse(String(timestamp))) < 60_000, `${untilMs}`);
+});
+
+test("versions that were compared too long ago do not count", async (t) => {
+  const world = await World.open(t);
+  await world.remotePeople.createTable();
+  const sync = await world.start({ tables: { people: { maxAgeMs: 100 } } });
+  await sync.now();
+  sync.pause();
+  await delay(150);
+  const [coverage] = await sync.coverage();
+  assert.deepEqual([coverage?.comparedShare, coverage?.comparedSince], [0, undefined]);
 });
 
 test("receipts of one client have one name, also after a restart", async (t) => {

@@ -1,14 +1,19 @@
-// The tabs of the explorer: the entities and the changes. Loaded with the first store.
+// The tabs of the explorer: the entities, the changes and, if there is one, the sync. Loaded with
+// the first store.
 
+import type { Sync } from "../start-sync/types.ts";
 import { ChangesPanel } from "./changes-panel.ts";
 import { changesStyles } from "./changes-styles.ts";
 import type { Dom } from "./dom.ts";
 import { Tabs } from "./explorer-tabs.ts";
 import { addStyles } from "./style-sheets.ts";
+import type { SyncTab } from "./sync-tab.ts";
 
 export interface ChangesTabs {
   readonly panel: ChangesPanel;
   readonly tabs: Tabs;
+  /** Shows a sync in a tab of its own; undefined: removes the tab. */
+  readonly showSync: (sync: Sync | undefined) => Promise<void>;
 }
 
 /** Adds the tabs before the element with the entities, and the panel of changes after it. */
@@ -27,5 +32,13 @@ export function addTabs(
   addStyles(root, changesStyles);
   entities.parentElement?.prepend(tabs.element);
   entities.after(changes);
-  return { panel, tabs };
+  let syncTab: SyncTab | undefined;
+  // Without the script, there is no tab "Sync".
+  const showSync = async (sync: Sync | undefined) => {
+    if ((sync ?? syncTab) === undefined) return;
+    const { SyncTab } = await import("./sync-tab.ts").catch(() => ({ SyncTab: undefined }));
+    syncTab ??= SyncTab && new SyncTab(dom, root, tabs);
+    syncTab?.show(sync);
+  };
+  return { panel, tabs, showSync };
 }

@@ -9,26 +9,40 @@ export type TabPanels = Readonly<Record<string, HTMLElement>>;
 export class Tabs {
   /** The list of buttons. */
   readonly element: HTMLElement;
-  readonly #panels: [string, HTMLElement][];
-  readonly #buttons: readonly HTMLElement[];
+  readonly #dom: Dom;
+  readonly #panels: [string, HTMLElement][] = [];
+  readonly #buttons: HTMLElement[] = [];
   readonly #onSelect: () => void;
   selected = "";
 
   /** The first tab is selected. `onSelect` is called after another one was selected. */
-  constructor({ h }: Dom, label: string, panels: TabPanels, onSelect: () => void) {
-    this.#panels = Object.entries(panels);
+  constructor(dom: Dom, label: string, panels: TabPanels, onSelect: () => void) {
+    this.#dom = dom;
     this.#onSelect = onSelect;
-    this.#buttons = this.#panels.map(([title, panel], index) => {
-      const id = `tab-${index}`;
-      panel.setAttribute("role", "tabpanel");
-      panel.setAttribute("aria-labelledby", id);
-      const onclick = () => this.select(title);
-      return h("button", { type: "button", role: "tab", id, onclick }, title);
-    });
     const attributes = { class: "tabs", part: "tabs", role: "tablist", "aria-label": label };
-    this.element = h("div", attributes, ...this.#buttons);
+    this.element = dom.h("div", attributes);
     this.element.addEventListener("keydown", (event) => this.#key(event));
-    this.#mark(this.#panels[0]?.[0] ?? "");
+    for (const [title, panel] of Object.entries(panels)) this.add(title, panel);
+  }
+
+  /** Adds a tab after the others. */
+  add(title: string, panel: HTMLElement): void {
+    const id = `tab-${this.#panels.length}`;
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-labelledby", id);
+    const onclick = () => this.select(title);
+    const button = this.#dom.h("button", { type: "button", role: "tab", id, onclick }, title);
+    this.#panels.push([title, panel]);
+    this.#buttons.push(button);
+    this.element.append(button);
+    this.#mark(this.selected || title);
+  }
+
+  /** Removes the last tab. */
+  removeLast(): void {
+    const [title] = this.#panels.pop() ?? [];
+    this.#buttons.pop()?.remove();
+    if (title === this.selected) this.select(this.#panels[0]?.[0] ?? "");
   }
 
   select(title: string): void {

@@ -1,5 +1,6 @@
 // The element <table-explorer>: shows, queries, edits, imports and exports the tables of a store.
 
+import type { Sync } from "../start-sync/types.ts";
 import type { Store, TableStats } from "../types.ts";
 import { baseStyles } from "./base-styles.ts";
 import type { ChangesTabs } from "./changes-tab.ts";
@@ -44,16 +45,17 @@ export type ExplorerOpenEvent = CustomEvent<ExplorerOpen>;
 export interface TableExplorerAttributes {
   store?: Store | string | undefined;
   table?: string | undefined;
+  sync?: Sync | undefined;
 }
 
 /**
  * The element <table-explorer>, which shows and edits the tables of a store.
  *
  * Attributes: `store`, the name of a store; `table`, the table to show. The property `store` also
- * accepts a Store.
+ * accepts a Store; the property `sync` is what startSync() has returned for that store.
  *
  * CSS parts: frame, tables, tabs, table, query, run, plan, warnings, error, position, completions,
- * grid, status, next, changes, dialog.
+ * grid, status, next, changes, sync, dialog.
  *
  * Events, which bubble: explorer-open after the user opened an entity; explorer-change after the
  * element wrote to the store.
@@ -79,6 +81,7 @@ export class TableExplorer extends StoreElement {
   #built = false;
   #tablesTimer: ReturnType<typeof setTimeout> | undefined;
   #table: string | undefined;
+  #sync: Sync | undefined;
   #shown: string | undefined; // the table shown last, if it existed
   #loadNumber = 0; // counts loads; responses to an older load are ignored
 
@@ -114,7 +117,7 @@ export class TableExplorer extends StoreElement {
 
   connectedCallback(): void {
     if (!this.#built) {
-      this.upgradeProperties("store", "table");
+      this.upgradeProperties("store", "table", "sync");
       this.#built = true;
       const rest = h("div", { class: "rest" }, this.#error, this.#entitiesView);
       this.view.append(h("div", { class: "frame", part: "frame" }, this.#tables.element, rest));
@@ -125,6 +128,7 @@ export class TableExplorer extends StoreElement {
   protected override storeReleased(): void {
     this.#loadNumber += 1;
     this.#closeFeeds();
+    void this.#changes?.showSync(undefined);
   }
 
   #closeFeeds(): void {
@@ -147,6 +151,15 @@ export class TableExplorer extends StoreElement {
     if (name === this.#table) return;
     this.#table = name;
     if (this.#built && this.isConnected) void this.#load();
+  }
+
+  /** The sync of the store, for the tab "Sync". Undefined: there is no such tab. */
+  get sync(): Sync | undefined {
+    return this.#sync;
+  }
+  set sync(sync: Sync | undefined) {
+    this.#sync = sync || undefined;
+    if (this.isConnected) void this.#changes?.showSync(this.#sync);
   }
 
   /**
@@ -181,6 +194,7 @@ export class TableExplorer extends StoreElement {
     if (this.store === undefined) return this.#showNothing();
     await this.#addTabs();
     if (turn !== this.#loadNumber) return;
+    void this.#changes?.showSync(this.#sync);
     this.#showChanges();
     await this.#attempt(async (store) => {
       const tables = await this.#showTables(store);

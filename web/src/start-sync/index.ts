@@ -11,6 +11,7 @@ export type {
   SuspectDeletes,
   Sync,
   SyncBudget,
+  SyncCoverage,
   SyncEntity,
   SyncError,
   SyncEstimate,

@@ -38,10 +38,11 @@ export class TableRecords {
   }
 
   async *lost(): AsyncGenerator<LostWrite> {
-    for await (const [key, { op, local, remote, outcome }] of this.#entries("lost")) {
+    for await (const [key, { op, base, local, remote, outcome }] of this.#entries("lost")) {
       yield {
         ...writeOf(this.#table, op),
         id: idOf("lost", this.#table, key),
+        base: entityOf(op.key, base),
         local: entityOf(op.key, local),
         remote: entityOf(op.key, remote),
         outcome,

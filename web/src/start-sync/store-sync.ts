@@ -6,7 +6,14 @@ import { isolatedListener } from "../util/isolated-listener.ts";
 import { parseId, type RecordId } from "./records.ts";
 import { StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
-import type { LostWrite, ParkedWrites, SyncReport, SyncStatus, SyncWrite } from "./types.ts";
+import type {
+  LostWrite,
+  ParkedWrites,
+  SyncCoverage,
+  SyncReport,
+  SyncStatus,
+  SyncWrite,
+} from "./types.ts";
 
 export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "onChange"> & {
   /** Sends nothing until it is resumed. */
@@ -131,6 +138,10 @@ export class StoreSync {
     const hint = `Pass the id of a write that ${kinds.map((kind) => `${kind}()`).join(" or ")} has returned.`;
     const message = `${method} takes the id of a write, not ${JSON.stringify(id)}.`;
     throw new StoreError("ValidationFailed", message, { hint });
+  }
+
+  coverage(): Promise<SyncCoverage[]> {
+    return Promise.all([...this.#tables.values()].map((table) => table.coverage()));
   }
 
   async confirmDeletes(id: string): Promise<boolean> {

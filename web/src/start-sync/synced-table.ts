@@ -8,10 +8,12 @@ import type { Clock } from "../sync-session/clock.ts";
 import { TableSession } from "../sync-session/table-session.ts";
 import type { Store } from "../types.ts";
 import { connector } from "./connect.ts";
+import { coverageOf } from "./coverage.ts";
 import type { Settings, TableSettings } from "./options.ts";
 import { clientName, type OwnedTable, openTable } from "./owned-table.ts";
 import { TableRecords } from "./records.ts";
 import { resolver } from "./resolve.ts";
+import type { SyncCoverage } from "./types.ts";
 
 /** What sync uses of its platform. */
 export interface Environment {
@@ -22,6 +24,7 @@ export interface Environment {
 export interface SyncedTable {
   readonly session: TableSession;
   readonly records: TableRecords;
+  readonly coverage: () => Promise<SyncCoverage>;
 }
 
 export interface SyncedTableOptions {
@@ -60,7 +63,10 @@ export async function openSyncedTable(options: SyncedTableOptions): Promise<Sync
     },
     onChange,
   });
-  return { session, records: new TableRecords(name, owned.store, keeps) };
+  const { clock } = environment;
+  const coverage = () =>
+    coverageOf({ table: name, store: owned.store, settings: table, now: clock.now().wallMs });
+  return { session, records: new TableRecords(name, owned.store, keeps), coverage };
 }
 
 function keepsOf({ partitions }: TableSettings): (key: string) => boolean {

@@ -17,6 +17,7 @@ export function syncChannelName(store: string, tables: Iterable<string>): string
 /** The methods that other tabs can call. */
 export type CallMethod =
   | "now"
+  | "coverage"
   | "pending"
   | "parked"
   | "lost"

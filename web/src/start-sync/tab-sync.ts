@@ -25,6 +25,7 @@ import type {
   LostWrite,
   ParkedWrites,
   Sync,
+  SyncCoverage,
   SyncError,
   SyncEstimate,
   SyncReport,
@@ -257,7 +258,8 @@ export class TabSync implements Sync {
     const own = this.#own as StoreSync;
     switch (method) {
       case "now":
-        return own.now();
+      case "coverage":
+        return own[method]();
       case "pending":
       case "parked":
       case "lost":
@@ -380,6 +382,15 @@ export class TabSync implements Sync {
 
   confirmDeletes(id: string): Promise<boolean> {
     return this.#call("confirmDeletes", id);
+  }
+
+  coverage(): Promise<readonly SyncCoverage[]> {
+    return this.#call("coverage");
+  }
+
+  /** For <table-explorer>, which shows the switches of a faultyFetch(). */
+  get fetch(): unknown {
+    return this.#options.settings.remote.fetch;
   }
 
   async estimate(): Promise<SyncEstimate> {

@@ -184,6 +184,8 @@ export interface ParkedWrites {
 export interface LostWrite extends SyncWrite {
   /** For `restore` and `discard`. */
   readonly id: string;
+  /** What the remote had when the write was made; absent: it had no such entity, or not known. */
+  readonly base?: SyncEntity | undefined;
   /** The entity as it was here; absent: it was deleted. */
   readonly local?: SyncEntity | undefined;
   /** The entity that won; absent: it was deleted, or is not known. */
@@ -202,6 +204,23 @@ export interface SyncEstimate {
   readonly costPerMonth: number;
   /** After at most this time, a change of the remote is here; a delete after `maxAgeMs`. */
   readonly stalenessMs: number;
+}
+
+/** How far a table of the store is known to have what the remote has. */
+export interface SyncCoverage {
+  readonly table: string;
+  /**
+   * Changes up to then are here, by the remote's clock, but for deletes. Undefined: not all of the
+   * table was read yet, or the remote cannot be asked by Timestamp.
+   */
+  readonly changesUntil: Date | undefined;
+  /**
+   * From 0 to 1: of the key ranges of the table, the share whose versions were compared within
+   * `maxAgeMs`.
+   */
+  readonly comparedShare: number;
+  /** When the first of these comparisons began. Undefined: there is none. */
+  readonly comparedSince: Date | undefined;
 }
 
 // ---- Sync ------------------------------------------------------------------------------------
@@ -232,6 +251,8 @@ export interface Sync {
   /** Makes a lost write again, as a new local write. */
   restore(id: string): Promise<void>;
   estimate(): Promise<SyncEstimate>;
+  /** Of each table. */
+  coverage(): Promise<readonly SyncCoverage[]>;
   /**
    * Confirms that the entities that `status.suspects` has shown with this id were deleted. Returns
    * false if others are missing by now.

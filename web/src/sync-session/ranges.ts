@@ -21,9 +21,15 @@ export interface RangeOptions {
 const rangesOfTable = 4;
 const whole: KeyRange = { from: "" };
 
+/** Returns the ranges that the table has now. */
+export const rangesKnown = (
+  view: TableView,
+  partitions: RangeOptions["partitions"],
+): readonly KeyRange[] => (partitions ? ofPartitions(partitions) : (storedRanges(view) ?? [whole]));
+
 export async function rangesOf(options: RangeOptions): Promise<readonly KeyRange[]> {
   const { partitions, store } = options;
-  if (partitions) return [...new Set(partitions)].sort(byCodeUnit).map(partitionRange);
+  if (partitions) return ofPartitions(partitions);
   const stored = await store.read(storedRanges);
   if (stored) return stored;
   const ranges = await firstRanges(options);
@@ -33,6 +39,9 @@ export async function rangesOf(options: RangeOptions): Promise<readonly KeyRange
   });
   return ranges;
 }
+
+const ofPartitions = (partitions: readonly Partition[]): KeyRange[] =>
+  [...new Set(partitions)].sort(byCodeUnit).map(partitionRange);
 
 const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

@@ -95,6 +95,8 @@ export interface ParkedGroup {
 /** An operation that lost a conflict. */
 export interface Lost {
   readonly op: OutboxOp;
+  /** What the remote had when the entity was first written here. Undefined: nothing, or unknown. */
+  readonly base?: Properties | undefined;
   readonly local: Properties | undefined;
   readonly remote: Properties | undefined;
   /** "unknown": it may have been applied, and overwritten since. */

@@ -29,6 +29,7 @@ export class PartitionLog {
   readonly #parked: Map<number, ParkedGroup>; // by group
   readonly #byKey = new Map<Key, OutboxOp[]>(); // of both, in the order of their groups
   readonly #affected = new Set<Key>();
+  readonly #basesBefore = new Map<Key, Base>(); // of keys that were rebased
 
   constructor(draft: Draft, partition: Partition, keeps: RowFilter) {
     this.draft = draft;
@@ -84,9 +85,11 @@ export class PartitionLog {
 
   lose(op: OutboxOp, outcome: "notApplied" | "unknown", remote: Properties | undefined): void {
     const local = this.draft.get("rows", op.key)?.properties;
+    const base = baseProperties(this.#basesBefore.get(op.key) ?? this.baseOf(op.key));
     this.#remove(op);
     this.draft.put("lost", outboxKey(this.partition, op.number), {
       op,
+      base,
       local,
       remote,
       outcome: op.wasResent ? "unknown" : outcome,
@@ -150,6 +153,7 @@ export class PartitionLog {
 
   /** A later operation of the key, if there is one, is now based on this version. */
   rebase(key: Key, base: Base): void {
+    if (!this.#basesBefore.has(key)) this.#basesBefore.set(key, this.baseOf(key));
     this.draft.put("bases", key, base);
     this.#affected.add(key);
   }

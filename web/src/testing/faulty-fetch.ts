@@ -149,7 +149,7 @@ class Switches implements FetchFaults {
   readonly #faults = new Map<unknown, FetchFault>(
     names.map((name) => [name, { name, remaining: 0, probability: 1, hits: 0 }]),
   );
-  readonly #listeners = new Set<(_: void) => void>();
+  readonly #listeners = new Set<(value: undefined) => void>();
 
   constructor(random: () => number) {
     this.#random = random;
@@ -175,7 +175,7 @@ class Switches implements FetchFaults {
   }
 
   subscribe(listener: () => void): () => void {
-    const isolated = isolatedListener<void>(listener);
+    const isolated = isolatedListener<undefined>(listener);
     this.#listeners.add(isolated);
     return () => this.#listeners.delete(isolated);
   }
@@ -191,7 +191,7 @@ class Switches implements FetchFaults {
 
   #set(fault: FetchFault): void {
     this.#faults.set(fault.name, Object.freeze(fault));
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) listener(undefined);
   }
 
   #known(name: FetchFaultName): FetchFault {
