@@ -441,9 +441,11 @@ test("a listener is called once after the commits of a turn, until it is removed
   const remove = sync.watchCommits(() => seen.push(store.commit));
   const first = store.commit;
   await Promise.all(["1", "2", "3"].map((row) => insert(host, row)));
+  while (seen.length === 0) await turn();
   await turn();
   assert.deepEqual(seen, [first + 3]);
   await store.transact((draft) => draft.put("overlap", "ms", 5));
+  while (seen.length === 1) await turn();
   await turn();
   assert.deepEqual(seen, [first + 3, first + 4]);
   remove();
