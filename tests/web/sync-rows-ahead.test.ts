@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestEncoder } from "../../web/src/client/request-encoder.ts";
-import { applyPage } from "../../web/src/sync/apply-answer.ts";
+import { applyPage } from "../../web/src/sync/apply-page.ts";
 import { byCodeUnit } from "../../web/src/sync/draft.ts";
 import type { TableName } from "../../web/src/sync/hidden-tables.ts";
 import { type Key, keyOf } from "../../web/src/sync/keys.ts";

@@ -149,6 +149,10 @@ export class Client {
     }
   }
 
+  async stop(): Promise<void> {
+    await this.#synced?.stop();
+  }
+
   async close(): Promise<void> {
     await this.#synced?.stop();
     await this.#opened?.close();

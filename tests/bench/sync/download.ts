@@ -45,14 +45,18 @@ async function measure(
   const sampling = setInterval(async () => {
     peak = Math.max(peak, await place.megabytes().catch(() => 0));
   }, sampleMs);
-  const cpuBefore = await server.call("cpuMs");
+  const cpuBefore = [await server.call("cpuMs"), await place.cpuMs()] as const;
   const requestsBefore = await server.call("requests");
   const ms = await place.run("download", entities);
   clearInterval(sampling);
   const longest = await place.longestTaskMs();
-  const cpu = (await server.call("cpuMs")) - cpuBefore;
+  const serverCpu = (await server.call("cpuMs")) - cpuBefore[0];
+  const clientCpu = (await place.cpuMs()) - cpuBefore[1];
   const { all, responseBytes } = await server.requestsSince(requestsBefore);
+  await place.run("stop");
+  const localBefore = await place.cpuMs();
   const local = await place.run("writeLocally", entities);
+  const localCpu = (await place.cpuMs()) - localBefore;
   await place.close();
   const row = (what: string, target: string, value: string): Measured => ({
     what,
@@ -70,7 +74,12 @@ async function measure(
     ),
     row("its pages, served to a client that drops them", "", seconds(dropped)),
     row("the same rows, written in transactions of 100", "", seconds(local)),
-    row("processor time of the server", "", seconds(cpu)),
+    row("processor time of the server", "", seconds(serverCpu)),
+    row(
+      "processor time of the client, relative to that write",
+      "",
+      `${seconds(clientCpu)}, ${(clientCpu / localCpu).toFixed(1)} ×`,
+    ),
     row("requests, megabytes", "", `${all}, ${(responseBytes / 1e6).toFixed(0)}`),
     row("longest task of the page", "≤ 50 ms", longest === 0 ? "" : `${longest.toFixed(0)} ms`),
     row(

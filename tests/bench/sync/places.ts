@@ -19,20 +19,19 @@ declare const bench: typeof Bench; // inside the page
 type Step = Exclude<keyof Client, "open">;
 
 export interface Place {
-  readonly name: string;
   open(options: Omit<ClientOptions, "store">): Promise<void>;
   run<N extends Step>(step: N, ...args: Parameters<Client[N]>): Promise<number>;
   /** Of the step before; 0 in Node. */
   longestTaskMs(): Promise<number>;
   megabytes(): Promise<number>;
+  /** The processor's time so far, of the process that runs the client. */
+  cpuMs(): Promise<number>;
   close(): Promise<void>;
 }
 
 export const memoryLimit = 64 * 1024 * 1024;
 
-/** `flags`: of Node. */
 export class NodePlace implements Place {
-  readonly name = "Node";
   readonly #child: ChildProcess;
   readonly #folder = mkdtempSync(join(tmpdir(), "entitable-bench-sync-"));
 
@@ -64,6 +63,7 @@ export class NodePlace implements Place {
 
   longestTaskMs = async () => 0;
   megabytes = async () => anonymousMegabytes(this.#child.pid as number);
+  cpuMs = async () => cpuMsOf(this.#child.pid as number);
 
   async close(): Promise<void> {
     await this.run("close");
@@ -75,7 +75,6 @@ export class NodePlace implements Place {
 }
 
 export class PagePlace implements Place {
-  readonly name = "Chromium";
   readonly #profile: Profile;
   readonly #browser: Browser;
   readonly #site: Site;
@@ -108,6 +107,14 @@ export class PagePlace implements Place {
   longestTaskMs = () => this.#page.evaluate(() => bench.longestTaskMs());
   megabytes = () => memoryOf(this.#browser);
 
+  async cpuMs(): Promise<number> {
+    const session = await this.#browser.target().createCDPSession();
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+    await session.detach();
+    const pages = processInfo.filter(({ type }) => type === "renderer");
+    return pages.reduce((sum, { cpuTime }) => sum + 1000 * cpuTime, 0);
+  }
+
   async close(): Promise<void> {
     await this.run("close");
     await this.#browser.close();
@@ -116,9 +123,8 @@ export class PagePlace implements Place {
   }
 }
 
-/** The processor's time of a process, in milliseconds. */
-export function cpuMs(pid: number): number {
+function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  const ticks = Number(fields[11]) + Number(fields[12]);
+  const ticks = Number(fields[11]) + Number(fields[12]); // of 10 ms, in user and system mode
   return ticks * 10;
 }

@@ -111,7 +111,8 @@ export class Http {
       const onProgress = () => request.timeoutMs ?? limit.progress();
       const text = await limit.race(textOf(response, onProgress));
       const received = this.#received(response, text, sas, added.madeWith);
-      if (failureOf(received).kind === "unauthorized") this.reject(received);
+      const isError = received.status >= 400; // others may have large bodies
+      if (isError && failureOf(received).kind === "unauthorized") this.reject(received);
       return received;
     } catch {
       return undefined;

@@ -3,11 +3,10 @@
 import { baseProperties, isAtBase } from "./base.ts";
 import type { Draft } from "./draft.ts";
 import type { RemoteRow } from "./hidden-tables.ts";
-import { isReceiptKey, type Key } from "./keys.ts";
+import type { Key } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import { isUnread, putCleanRow, type RowFilter } from "./partition-log.ts";
 import { areSameProperties } from "./properties.ts";
-import type { ScannedRow } from "./remote.ts";
 
 /**
  * "known": the store has it. "applied": the row was changed. "marked": it will be read again,
@@ -49,24 +48,6 @@ export function applyAnswer(
   putCleanRow(draft, key, kept, keeps);
   clearMark(draft, key, sentAt);
   return "applied";
-}
-
-/** Applies a page of a scan that was sent at commit `sentAt`. Receipts are no rows of the table. */
-export function applyPage(
-  draft: Draft,
-  page: readonly ScannedRow[],
-  sentAt: number,
-  keeps: RowFilter,
-): void {
-  const rows = page.filter(({ key }) => !isReceiptKey(key));
-  expectRows(draft, rows);
-  for (const { key, row } of rows) applyAnswer(draft, key, row, sentAt, keeps);
-}
-
-/** The rows of an unsorted page are read one by one. */
-export function expectRows(draft: Draft, rows: readonly ScannedRow[]): void {
-  const keys = rows.map(({ key }) => key);
-  if (keys.every((key, at) => at === 0 || key > (keys[at - 1] as Key))) draft.expect(keys);
 }
 
 /**

@@ -1,7 +1,8 @@
 // Compares the versions of all entities of a key range with the local ones (PROTOCOL.md, Pulling).
 // Finds inserts, updates and deletes, and what scans by Timestamp have missed.
 
-import { compareVersion, expectRows } from "./apply-answer.ts";
+import { compareVersion } from "./apply-answer.ts";
+import { expectRows } from "./apply-page.ts";
 import type { SyncContext } from "./context.ts";
 import { missingBases, missingRows } from "./delete-guard.ts";
 import type { Deletes, Findings } from "./deletes.ts";

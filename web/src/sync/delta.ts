@@ -1,7 +1,7 @@
 // One scan of a key range by Timestamp (PROTOCOL.md, Pulling). The position is stored in the same
 // commit as the rows of a page, so a crash repeats at most one page.
 
-import { applyPage } from "./apply-answer.ts";
+import { applyPage } from "./apply-page.ts";
 import type { SyncContext } from "./context.ts";
 import type { Draft } from "./draft.ts";
 import type { RunningDelta, Ticks } from "./hidden-tables.ts";
