@@ -2,6 +2,7 @@
 // process ends in a crash, or another takes over while it still runs.
 
 import type { SyncContext, SyncRules, SyncStatus } from "../../web/src/sync/context.ts";
+import { FeedFollower } from "../../web/src/sync/feed-follower.ts";
 import type { FrozenPush, PushName } from "../../web/src/sync/hidden-tables.ts";
 import { type Key, partitionOf, receiptKey } from "../../web/src/sync/keys.ts";
 import { fenceToken, operationsOf, receiptOperation } from "../../web/src/sync/operation.ts";
@@ -9,6 +10,8 @@ import { Puller } from "../../web/src/sync/puller.ts";
 import { Pusher } from "../../web/src/sync/pusher.ts";
 import type {
   Dated,
+  FeedRequest,
+  OpenFeedAnswer,
   PushAnswer,
   ReadAnswer,
   Remote,
@@ -28,6 +31,7 @@ import {
 } from "./fake-store.ts";
 import type { Ledger, SentBatch } from "./ledger.ts";
 import type { Network, NetworkRequest } from "./network.ts";
+import type { RemoteFeed } from "./remote-feed.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { startMs, type WeakTable } from "./weak-table.ts";
 
@@ -38,6 +42,7 @@ export interface World {
   readonly table: WeakTable;
   readonly network: Network;
   readonly ledger: Ledger;
+  readonly feed: RemoteFeed | undefined;
 }
 
 export type ClientRules = SyncRules & {
@@ -182,7 +187,14 @@ class Process {
     const puller = new Puller(context, requests);
     this.puller = puller;
     this.#run(() => this.#pushes(pusher));
-    this.#run(() => this.#pulls(puller));
+    if (this.#world.feed === undefined) {
+      this.#run(() => this.#pulls(puller));
+      return;
+    }
+    const events = { onChange: () => {}, onMarked: () => {} };
+    const follower = new FeedFollower(context, requests, events);
+    this.#run(() => this.#follows(follower));
+    this.#run(() => this.#pullsBeside(follower, puller));
   }
 
   #run(work: () => Promise<void>): void {
@@ -203,6 +215,34 @@ class Process {
       try {
         await puller.pull();
         if (round % 3 === 0 || !this.#world.network.hasFaults) await puller.census();
+      } catch (error) {
+        this.#onError(error);
+      }
+      await this.sleep(10 + this.#world.scheduler.fraction(40));
+    }
+  }
+
+  async #follows(follower: FeedFollower): Promise<void> {
+    for (;;) {
+      try {
+        const { kind } = await follower.follow();
+        this.#world.scheduler.trace(`${this.#client.id} stops to follow`, kind);
+      } catch (error) {
+        this.#onError(error);
+      }
+      await this.sleep(1 + this.#world.scheduler.fraction(40));
+    }
+  }
+
+  /** Scans only if the feed has not brought everything, and compares rarely. */
+  async #pullsBeside(follower: FeedFollower, puller: Puller): Promise<void> {
+    for (let round = 1; ; ++round) {
+      try {
+        const { gap, isCaughtUp, isComplete } = follower;
+        if (isCaughtUp && isComplete) await puller.readMarked();
+        else if ((await puller.pull()).isScanned && (await puller.census()).isScanned)
+          await follower.complete(gap);
+        if (round % 20 === 0 || puller.deletes.awaitsCensus) await puller.census();
       } catch (error) {
         this.#onError(error);
       }
@@ -389,6 +429,31 @@ class SimulatedRemote implements Remote {
       for (const { key, row } of answer.rows) ledger.onSeen(this.#client.id, key, row.etag);
     }
     return answer;
+  }
+
+  async openFeed({ since }: FeedRequest): Promise<OpenFeedAnswer> {
+    const { feed, ledger } = this.#world;
+    if (feed === undefined) return { kind: "none" };
+    const answer = await this.#send<OpenFeedAnswer>({
+      partition: "",
+      isWrite: false,
+      operations: [],
+      execute: () => feed.open(since),
+    });
+    if (answer.kind !== "open") return answer;
+    return {
+      kind: "open",
+      head: answer.head,
+      store: answer.store,
+      scope: answer.scope,
+      next: async () => {
+        const next = await this.#process.wait(answer.next());
+        const changes = next.kind === "events" ? next.events.flatMap((one) => one.changes) : [];
+        for (const { key, row } of changes) if (row) ledger.onSeen(this.#client.id, key, row.etag);
+        return next;
+      },
+      close: () => answer.close(),
+    };
   }
 
   #send<A extends object>(request: NetworkRequest<A>): Promise<Dated<A>> {

@@ -28,6 +28,7 @@ export interface Config {
   readonly hasDate: boolean;
   readonly repeats: boolean;
   readonly poisons: boolean;
+  readonly hasFeed: boolean; // of changes
   readonly undoes: boolean; // users undo what they wrote
   /** "small" rejects batches of more than two operations, "picky" those with certain values. */
   readonly proxy: "none" | "small" | "picky";
@@ -83,7 +84,9 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     hasDate: chance(0.5),
     repeats: chance(0.2),
     poisons: chance(0.2),
-    undoes: seed % 11 === 9, // not drawn, so that all other seeds still give the same events
+    // Not drawn, so that all other seeds still give the same events.
+    hasFeed: profile === "azure" && seed % 13 === 11,
+    undoes: seed % 11 === 9,
     proxy: chance(0.8) ? "none" : chance(0.5) ? "small" : "picky",
     portals: chance(0.2),
     dropsTable: chance(0.1),

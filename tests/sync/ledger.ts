@@ -3,6 +3,7 @@
 import { applyChange, canApply } from "../../web/src/sync/change.ts";
 import type {
   Base,
+  FeedState,
   LocalRow,
   OutboxOp,
   RemoteRow,
@@ -19,6 +20,7 @@ import { areSameProperties } from "../../web/src/sync/properties.ts";
 import { scanSince } from "../../web/src/sync/watermark.ts";
 import type { Config } from "./config.ts";
 import { type Commit, type FakeStore, idOf } from "./fake-store.ts";
+import type { FedChange, RemoteFeed } from "./remote-feed.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Execution, HistoryEntry, WeakTable } from "./weak-table.ts";
 
@@ -69,6 +71,7 @@ export class Ledger {
   readonly #appliedAt = new Map<string, number>();
   /** The last delete of a key by each client. */
   readonly #deletes = new Map<Key, Map<string, number>>();
+  feed: RemoteFeed | undefined;
   readonly counts: Counts = {
     acknowledged: 0,
     applied: 0,
@@ -218,7 +221,9 @@ export class Ledger {
   /** Called after each commit of a client. */
   onCommit(client: string, store: FakeStore, { puts }: Commit): void {
     const keys = new Set<Key>();
+    let feedState: FeedState | undefined;
     for (const { table, key, value } of puts) {
+      if (table === "feed") feedState = value as FeedState | undefined;
       if (table === "rows" || table === "bases") keys.add(key);
       else if (table === "outbox" && value) keys.add((value as OutboxOp).key);
       else if (table === "scans" && value) this.#checkScan(client, store, key, value as ScanState);
@@ -227,6 +232,7 @@ export class Ledger {
       this.#checkDerived(client, store, key);
       this.#checkKnowledge(client, store, key);
     }
+    if (feedState) this.#checkFeed(client, store, feedState);
   }
 
   /** I1: dirty means pending, and a dirty row is its Base with the pending operations. */
@@ -265,6 +271,25 @@ export class Ledger {
       const isMarked = view.get("bases", key) !== undefined || view.get("marks", key) !== undefined;
       if (row.timestamp >= since || isMarked || this.#isKnown(store, key, row)) continue;
       this.fail("I10", `${client} will not read ${key} ${row.etag} any more`);
+    }
+  }
+
+  /** I15: what the feed has brought up to its stored position is known, or is marked. */
+  #checkFeed(client: string, store: FakeStore, { isComplete, position, ...state }: FeedState) {
+    if (!isComplete || state.store !== this.feed?.store || this.#config.narrowsScope) return;
+    const newest = new Map<Key, FedChange>();
+    for (const change of this.feed.changes)
+      if (change.sequence <= position) newest.set(change.key, change);
+    const { view } = store;
+    for (const [key, { entry, sequence }] of newest) {
+      if (isReceiptKey(key) || view.get("bases", key) || view.get("marks", key)) continue;
+      const local = view.get("rows", key)?.version?.etag;
+      const isKnown = this.#table.history.get(key)?.some(({ row, version }) => {
+        const isKept = row !== undefined && this.#table.config.keeps(key, row.properties);
+        return version >= entry.version && local === (isKept ? row.etag : undefined);
+      });
+      if (isKnown) continue;
+      this.fail("I15", `${client} has followed to ${position}, without ${key} of ${sequence}`);
     }
   }
 

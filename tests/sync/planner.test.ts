@@ -8,7 +8,12 @@ import { describe, test } from "node:test";
 import type { ConflictPolicy } from "../../web/src/sync/conflict.ts";
 import { Draft, type TableView } from "../../web/src/sync/draft.ts";
 import type { FreezeInput } from "../../web/src/sync/freeze.ts";
-import type { FrozenPush, OutboxOp, TableName } from "../../web/src/sync/hidden-tables.ts";
+import type {
+  FeedState,
+  FrozenPush,
+  OutboxOp,
+  TableName,
+} from "../../web/src/sync/hidden-tables.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
 import type { Value } from "../../web/src/sync/value.ts";
 import { Coverage } from "./coverage.ts";
@@ -17,6 +22,7 @@ const coverage = new Coverage();
 await coverage.start();
 const { decideAnswer } = await import("../../web/src/sync/answer.ts");
 const { applyAnswer } = await import("../../web/src/sync/apply-answer.ts");
+const { applyFeedChange, storeProgress } = await import("../../web/src/sync/feed-state.ts");
 const { finishPush } = await import("../../web/src/sync/finish-push.ts");
 const { applyChange, changeBetween } = await import("../../web/src/sync/change.ts");
 const { conflictsOf, isPartlyEqual, resolveConflicts } = await import(
@@ -31,6 +37,7 @@ const { isInRange, isReceiptKey, keyAfter, keyOf, partitionOf, receiptKey, rowKe
 const { fenceToken, isSendable, operationFor, operationsOf, receiptOperation } = await import(
   "../../web/src/sync/operation.ts"
 );
+const { markKey } = await import("../../web/src/sync/marks.ts");
 const { areSameObservations, decideOutcome } = await import("../../web/src/sync/outcome.ts");
 const { isUnread, outboxKey, PartitionLog } = await import("../../web/src/sync/partition-log.ts");
 const { discardParked, parkAll, pendingPartitions, planPush, retryParked } = await import(
@@ -509,6 +516,57 @@ describe("the outcome of a push", () => {
       );
       assert.equal(store.view.get("marks", key("1")), undefined);
     }
+  });
+
+  test("removes a mark that names its version, but none that may be about another one", () => {
+    for (const [fed, marked, isMarked] of [
+      ["1", false, false], // the feed is faster than the answer
+      ["2", false, true],
+      ["1", true, true],
+    ] as const) {
+      const store = newStore();
+      store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+      const push = pushed(store);
+      if (marked) store.transact((draft) => markKey(draft, key("1")));
+      const theirs = version(row({ a: 1 }), fed);
+      for (let times = 0; times < 2; ++times)
+        store.transact((draft) => applyFeedChange(draft, key("1"), theirs, draft.commit, keeps));
+      assert(store.view.get("marks", key("1")));
+      const observations = observe({ 1: version(row({ a: 1 }), "1") }, 0);
+      store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
+      assert.equal(store.view.get("marks", key("1")) !== undefined, isMarked);
+    }
+  });
+
+  test("of a delete, removes a mark of the feed that says the same", () => {
+    const store = newStore();
+    store.transact((draft) => applyAnswer(draft, key("1"), version(row({}), "0"), 0, keeps));
+    store.write(1, new Map([[key("1"), () => undefined]]));
+    const push = pushed(store);
+    store.transact((draft) => applyFeedChange(draft, key("1"), undefined, draft.commit, keeps));
+    assert.equal(store.view.get("marks", key("1"))?.etag, "");
+    const observations = observe({ 1: undefined }, 0);
+    store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
+    assert.equal(store.view.get("marks", key("1")), undefined);
+  });
+
+  test("the progress of a feed is stored once, and a gap stays until all was read", () => {
+    const store = newStore();
+    const progress = { position: 5n, store: "a", scope: "", hasGap: false };
+    const put = (changes: object) => {
+      store.transact((draft) => storeProgress(draft, { ...progress, ...changes }));
+      return store.view.get("feed", "state");
+    };
+    assert.equal(put({})?.isComplete, false);
+    store.transact((draft) =>
+      draft.put("feed", "state", { ...progress, isComplete: true } as FeedState),
+    );
+    const { commit } = store;
+    assert.equal(put({})?.isComplete, true);
+    assert.equal(store.commit, commit);
+    assert.equal(put({ position: 6n })?.isComplete, true);
+    assert.equal(put({ position: 7n, hasGap: true })?.isComplete, false);
+    assert.equal(put({ position: 8n })?.isComplete, false);
   });
 
   test("changes nothing if the store has another push by now", () => {
@@ -1010,6 +1068,7 @@ const planner = [
   "change",
   "conflict",
   "delete-guard",
+  "feed-state",
   "finish-push",
   "freeze",
   "groups",

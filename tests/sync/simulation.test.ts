@@ -33,6 +33,13 @@ test("clients and a weak table stay in step in every order of events", (t) => {
   assert.equal(failure, undefined, JSON.stringify(failure));
 });
 
+test("clients that follow a feed stay in step, too", (t) => {
+  const from = seed - (seed % 13) + 11;
+  const { failure, ...counts } = simulate(from, Math.ceil(seeds / 4), "--every", "13");
+  t.diagnostic(`${counts["seeds"]} seeds from ${from}, ${counts["steps"]} steps`);
+  assert.equal(failure, undefined, JSON.stringify(failure));
+});
+
 test("seeds that have failed do not fail any more", () => {
   for (const { seed: recorded, found } of recordedSeeds) {
     const { failure } = simulate(recorded, 1);

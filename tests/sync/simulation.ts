@@ -8,6 +8,7 @@ import { Client, type ClientRules, type World } from "./client.ts";
 import { type Config, drawConfig } from "./config.ts";
 import { type Counts, Ledger } from "./ledger.ts";
 import { Network } from "./network.ts";
+import { RemoteFeed } from "./remote-feed.ts";
 import { Scheduler } from "./scheduler.ts";
 import { WeakTable } from "./weak-table.ts";
 import { int32, Workload } from "./workload.ts";
@@ -46,7 +47,9 @@ export async function simulate(
     dateSkewMs: config.skewMs,
   });
   const ledger = new Ledger(scheduler, table, config);
-  const world: World = { scheduler, table, network, ledger, mirrorOf };
+  const feed = config.hasFeed ? new RemoteFeed(scheduler, table, network) : undefined;
+  ledger.feed = feed;
+  const world: World = { scheduler, table, network, ledger, feed, mirrorOf };
   const workload = new Workload(world, config, keeps);
   if (config.isFilled) workload.fillTable();
   const clients = Array.from(

@@ -8,7 +8,13 @@ import type { RemoteRow, Ticks, Version } from "../../web/src/sync/hidden-tables
 import { isInRange, isReceiptKey, type Key, partitionOf } from "../../web/src/sync/keys.ts";
 import type { RemoteOperation } from "../../web/src/sync/operation.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
-import type { PushAnswer, ReadAnswer, ScanAnswer, ScanRequest } from "../../web/src/sync/remote.ts";
+import type {
+  FeedChange,
+  PushAnswer,
+  ReadAnswer,
+  ScanAnswer,
+  ScanRequest,
+} from "../../web/src/sync/remote.ts";
 import type { Value } from "../../web/src/sync/value.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -56,6 +62,8 @@ export class WeakTable {
   isForbidden: ((key: Key) => boolean) | undefined;
   /** How often the table was created. */
   epoch = 0;
+  /** Called after each commit. `hasGap`: the table was dropped, so its rows are not named. */
+  onCommit: ((changes: readonly FeedChange[], hasGap: boolean) => void) | undefined;
 
   constructor(scheduler: Scheduler, config: TableConfig) {
     this.#scheduler = scheduler;
@@ -92,6 +100,7 @@ export class WeakTable {
     for (const key of [...this.#rows.keys()]) this.#set(key, undefined);
     this.isMissing = true;
     this.epoch += 1;
+    this.onCommit?.([], true);
   }
 
   /** Executes a batch. Returns the answer, and what was executed. */
@@ -113,6 +122,10 @@ export class WeakTable {
       if (before) replaced.set(operation.key, before);
       versions.push(this.#put(operation, stamp));
     }
+    this.onCommit?.(
+      operations.map(({ key }) => ({ key, row: this.#rows.get(key) })),
+      false,
+    );
     const [first] = operations;
     const receipt = first && isReceiptKey(first.key) ? versions.shift() : undefined;
     return { answer: { kind: "applied", receipt, versions }, execution: { operations, replaced } };

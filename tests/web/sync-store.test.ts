@@ -474,6 +474,17 @@ function sampleValues(): [OpaqueTable, string, unknown][] {
     ["server", "time", 17_000_000_000_000_000n],
     ["overlap", "ms", 120_000],
     ["client", "name", "a1b2"],
+    [
+      "feed",
+      "state",
+      {
+        position: 18n,
+        store: "s",
+        scope: "",
+        witness: { sequence: 17n, text: "w" },
+        isComplete: true,
+      },
+    ],
   ];
 }
 

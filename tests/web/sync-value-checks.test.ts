@@ -17,6 +17,7 @@ const parked = { group: 1, reason: "r", ops: [op] };
 const withChange = (change: unknown) => ({ ...parked, ops: [{ ...op, change }] });
 const withBase = (base: unknown) => ({ ...push, members: [{ ...member, base }] });
 
+const feed = { position: 2n, store: "s", scope: "", isComplete: true };
 const valid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
   parked: [
     parked,
@@ -36,7 +37,7 @@ const valid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
   tries: [0, 3],
   receipts: [{ etag: "e" }],
   settling: [true],
-  marks: [{ at: 0 }],
+  marks: [{ at: 0 }, { at: 1, etag: "e" }],
   scans: [
     {},
     { to: "q", watermark: 1n, delta: { since: -1n, nextWatermark: 2n, after: key }, census: {} },
@@ -46,6 +47,7 @@ const valid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
   server: [0n, 2_534_023_007_999_999_999n],
   overlap: [0, 1.5, 120_000],
   client: ["", "c"],
+  feed: [feed, { ...feed, isComplete: false, witness: { sequence: 1n, text: "w" } }],
 };
 
 const nothing = [undefined, null, "x", {}, [], [[]], Number.NaN];
@@ -84,7 +86,7 @@ const invalid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
   tries: [undefined, null, "3", -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 3n],
   receipts: [...nothing, { etag: 1 }],
   settling: [...nothing, false, 1],
-  marks: [...nothing, { at: "1" }, { at: Number.NaN }],
+  marks: [...nothing, { at: "1" }, { at: Number.NaN }, { at: 1, etag: 1 }],
   scans: [
     undefined,
     null,
@@ -103,6 +105,16 @@ const invalid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
   server: [...nothing, 1, 2_534_023_008_000_000_000n],
   overlap: [...nothing, -1, Number.POSITIVE_INFINITY, 10n, "1"],
   client: [undefined, null, 1, {}, ["c"]],
+  feed: [
+    ...nothing,
+    { ...feed, position: 2 },
+    { ...feed, position: -1n },
+    { ...feed, position: 2n ** 63n },
+    { ...feed, store: undefined },
+    { ...feed, scope: 1 },
+    { ...feed, witness: { sequence: 1n } },
+    { ...feed, isComplete: undefined },
+  ],
 };
 
 for (const table of Object.keys(isValid) as OpaqueTable[]) {

@@ -34,12 +34,26 @@ async function bundle(source: string) {
   };
   visit(outputs.find(([, { entryPoint }]) => entryPoint?.endsWith("page.js"))?.[0] ?? "");
   const isFirst = ({ path }: { path: string }) => [...first].some((name) => name.endsWith(path));
-  const contents = outputFiles.filter(isFirst).map((file) => file.contents);
-  return { first: brotli(contents), all: brotli(outputFiles.map((file) => file.contents)) };
+  const isOfFeed = ({ path }: { path: string }) => {
+    const inputs = outputs.find(([name]) => name.endsWith(path))?.[1].inputs ?? {};
+    return Object.keys(inputs).some((name) => /(feed-work|account-feed)\.js$/.test(name));
+  };
+  const sizeOf = (files: typeof outputFiles) => brotli(files.map((file) => file.contents));
+  return {
+    first: sizeOf(outputFiles.filter(isFirst)),
+    all: sizeOf(outputFiles.filter((file) => !isOfFeed(file))),
+    feed: sizeOf(outputFiles.filter(isOfFeed)),
+  };
 }
 
-/** In bytes. `first`: loaded with the page. `all`: with what startSync() loads, too. */
-export async function sizeOfSync(): Promise<{ readonly first: number; readonly all: number }> {
+export interface SizeOfSync {
+  readonly first: number; // loaded with the page
+  readonly all: number; // with what startSync() loads, too, but for `feed`
+  readonly feed: number; // loaded if the remote has a feed of changes
+}
+
+/** In bytes. */
+export async function sizeOfSync(): Promise<SizeOfSync> {
   const [without, both] = [await bundle(core), await bundle(core + sync)];
-  return { first: both.first - without.first, all: both.all - without.all };
+  return { first: both.first - without.first, all: both.all - without.all, feed: both.feed };
 }

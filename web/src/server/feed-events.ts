@@ -17,6 +17,18 @@ export function heartbeat(position: bigint | undefined): string {
   return position === undefined ? ":\n\n" : `:\nid: ${position}\n\n`;
 }
 
+// What the store had when it was asked for the feed: the sequence of its newest commit. `store`: a
+// text that no other store has, and that changes when the server is started again.
+export interface FeedHead {
+  readonly sequence: bigint;
+  readonly store: string;
+}
+
+// The first event, if the client wants it.
+export function headEvent({ sequence, store }: FeedHead): string {
+  return `event: head\ndata: ${JSON.stringify({ sequence: String(sequence), store })}\n\n`;
+}
+
 // The event of a batch, whose properties have their text and type. Entities have the service's JSON
 // with minimal metadata.
 export function batchEvent({ sequence, at, origin, changes, tables }: ChangeBatch): string {

@@ -11,7 +11,16 @@ const tableName = /^[A-Za-z][A-Za-z0-9]{2,62}$/;
 const sequence = /^\d{1,19}$/;
 const sequenceMax = 2n ** 63n - 1n;
 
-const names = ["since", "table", "partitionKey", "rowKeyFrom", "rowKeyTo", "filter", "before"];
+const names = [
+  "since",
+  "table",
+  "partitionKey",
+  "rowKeyFrom",
+  "rowKeyTo",
+  "filter",
+  "before",
+  "head",
+];
 // The parameters of a shared access signature, and those that the service allows on every request.
 const otherNames: ReadonlySet<string> = new Set(
   "sv ss srt st se sp si sip spr sig tn spk srk epk erk ses timeout api-version".split(" "),
@@ -52,11 +61,14 @@ export function feedOptions(query: URLSearchParams, headers: HeaderList): Change
       throw invalid(`The change feed has no parameter ${name}.`, `It has: ${names.join(", ")}.`);
   const since = lastEventId(headers) ?? sinceOf(query);
   const tables = tablesOf(query);
-  const [partitionKey, from, to, filter, before] = names.slice(2).map((name) => one(query, name));
+  const [partitionKey, from, to, filter, before, head] = names
+    .slice(2)
+    .map((name) => one(query, name));
   if (partitionKey === undefined && (from ?? to) !== undefined)
     throw invalid("rowKeyFrom and rowKeyTo need partitionKey.", "Add partitionKey.");
-  if (before !== undefined && before !== "true" && before !== "false")
-    throw invalid("before must be true or false.", "For example: before=true.");
+  for (const [name, value] of Object.entries({ before, head }))
+    if (value !== undefined && value !== "true" && value !== "false")
+      throw invalid(`${name} must be true or false.`, `For example: ${name}=true.`);
   return {
     since,
     tables: tables.length === 0 ? undefined : tables,
@@ -67,6 +79,10 @@ export function feedOptions(query: URLSearchParams, headers: HeaderList): Change
     disableTypeConversion: true,
   };
 }
+
+// Returns whether the client wants to know what the newest commit is. REQUIRES: feedOptions() has
+// accepted the query.
+export const wantsHead = (query: URLSearchParams): boolean => query.get("head") === "true";
 
 // Returns the tables that the request names. Throws InvalidFeedRequest.
 export function tablesOf(query: URLSearchParams): string[] {

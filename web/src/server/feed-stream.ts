@@ -7,13 +7,22 @@ import type { ChangeBatch, ChangeFeed } from "../types.ts";
 import type { NodeResponse } from "../util/node.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import type { IncludesKey } from "./feed-access.ts";
-import { batchEvent, firstLines, heartbeat, truncatedEvent } from "./feed-events.ts";
+import {
+  batchEvent,
+  type FeedHead,
+  firstLines,
+  headEvent,
+  heartbeat,
+  truncatedEvent,
+} from "./feed-events.ts";
 
 export const heartbeatMs = 15_000;
 
 export interface FeedStreamOptions {
   feed: ChangeFeed;
   headers: HeaderList; // of every response
+  // The client wants to know when it has got everything up to here. undefined: it does not.
+  head: FeedHead | undefined;
   includesKey: IncludesKey | undefined; // undefined: the client may read every key
   // Whether the client may go on reading. Asked with each heartbeat.
   isStillAllowed: () => Promise<boolean>;
@@ -43,7 +52,7 @@ export class FeedStream {
   // Resolves when the feed has ended, and the client has read it or disconnected. Never rejects.
   // `disconnected`: aborts when the client disconnects.
   async send(disconnected: AbortSignal): Promise<void> {
-    const { feed, headers } = this.#options;
+    const { feed, head, headers } = this.#options;
     const response = this.#response;
     const onClose = () => {
       this.#isClosed = true;
@@ -58,8 +67,14 @@ export class FeedStream {
     try {
       if (this.#isClosed) return;
       response.writeHead(200, "OK", [...streamHeaders(headers)].flat());
-      await this.#write(firstLines(feed.position));
+      await this.#write(firstLines(feed.position) + (head === undefined ? "" : headEvent(head)));
+      let awaited = head?.sequence;
       for (;;) {
+        const { position } = feed;
+        if (awaited !== undefined && position !== undefined && position >= awaited) {
+          awaited = undefined;
+          await this.#write(heartbeat(position));
+        }
         const { done, value } = await feed.next();
         if (done) break;
         await this.#write(this.#eventOf(value));

@@ -6,10 +6,19 @@ import { errorResponseWith } from "../rest/error-response.ts";
 import type { HeaderList, HttpResponse } from "../rest/http-message.ts";
 import type { ChangeFeed, ChangesOptions, Store } from "../types.ts";
 import type { NodeResponse } from "../util/node.ts";
+import { randomGuid } from "../util/random.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { canExpire, feedAccess, type RequestHead, signedRange } from "./feed-access.ts";
+import type { FeedHead } from "./feed-events.ts";
 import { FeedHistory, type StoreWithReaders } from "./feed-history.ts";
-import { feedName, feedOptions, InvalidFeedRequest, isFeedUrl, queryOf } from "./feed-request.ts";
+import {
+  feedName,
+  feedOptions,
+  InvalidFeedRequest,
+  isFeedUrl,
+  queryOf,
+  wantsHead,
+} from "./feed-request.ts";
 import { FeedStream, type FeedStreamOptions } from "./feed-stream.ts";
 
 // The header by which every other response announces the feed: its URL, relative to the endpoint of
@@ -29,6 +38,8 @@ export class Feeds {
   readonly #options: FeedsOptions;
   readonly #history: FeedHistory;
   readonly #streams = new Set<FeedStream>();
+  // By which clients know that a sequence is still that of the same commit.
+  readonly #names = new Map<RestEntryPoint, string>();
   #openCount = 0;
   #isClosed = false;
 
@@ -68,11 +79,20 @@ export class Feeds {
       if (this.#isClosed || this.#openCount >= this.#options.feedsMax) return tooManyFeeds(headers);
       this.#openCount += 1;
       isCounted = true;
+      const newest = wantsHead(queryOf(head.url)) ? await this.#head(entryPoint) : undefined;
       const feed = await this.#open(entryPoint, options, head.signal);
       const isStillAllowed = async () =>
         !canExpire(head) || (await feedAccess(entryPoint, { ...head, quiet: true })).isAllowed;
       const { responses, responseMs } = this.#options;
-      const streaming = { feed, headers, includesKey, isStillAllowed, responses, responseMs };
+      const streaming = {
+        feed,
+        headers,
+        head: newest,
+        includesKey,
+        isStillAllowed,
+        responses,
+        responseMs,
+      };
       return await this.#send(streaming, head.signal, response);
     } catch (error) {
       const response = badRequestFrom(error, headers);
@@ -88,6 +108,17 @@ export class Feeds {
     this.#isClosed = true;
     this.#history.stop();
     for (const stream of this.#streams) stream.end();
+  }
+
+  // What is committed before the request is in the feed before this, or at it.
+  async #head(entryPoint: RestEntryPoint): Promise<FeedHead> {
+    const feed = (this.#options.stores.get(entryPoint) as FeedStore).changes();
+    await feed.ready;
+    const { position = 0n } = feed;
+    await feed.return();
+    const store = this.#names.get(entryPoint) ?? randomGuid();
+    this.#names.set(entryPoint, store);
+    return { sequence: position, store };
   }
 
   // Resolves when the feed is open. A feed whose beginning is not in the log is open: it says so.

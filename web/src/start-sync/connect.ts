@@ -1,6 +1,7 @@
 // Connects a session to a table of the remote, which is created if something is to be pushed.
 
 import type { Failure } from "../sync/remote.ts";
+import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import type { Http } from "../sync-remote/http.ts";
 import { HttpRemote, settleMsMin } from "../sync-remote/http-remote.ts";
 import { probe } from "../sync-remote/probe.ts";
@@ -11,6 +12,8 @@ import type { Connection, Pass, SessionOptions } from "../sync-session/session-o
 export interface ConnectOptions {
   readonly http: Http;
   readonly table: string;
+  /** Called if the remote has a feed of changes. Undefined: it cannot be followed. */
+  readonly feed: () => Promise<AccountFeed | undefined>;
   /** The client's name in its receipts. */
   readonly client: () => Promise<string>;
   /** Whether the table is to be created if it is missing. */
@@ -44,7 +47,8 @@ async function connect(options: ConnectOptions, pass: Pass): Promise<Connection 
   }
   if (probed.kind !== "probed") return probed;
   const { profile } = probed;
-  const remote = new HttpRemote(http, { table, client: await client(), profile });
+  const feed = http.feedPath === undefined ? undefined : await options.feed();
+  const remote = new HttpRemote(http, { table, client: await client(), profile, feed });
   return {
     kind: "connected",
     remote,

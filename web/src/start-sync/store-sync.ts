@@ -1,6 +1,7 @@
 // Syncs tables of a store that this tab owns.
 
 import { StoreError } from "../errors.ts";
+import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import { Http } from "../sync-remote/http.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
 import { parseId, type RecordId } from "./records.ts";
@@ -15,7 +16,7 @@ import type {
   SyncWrite,
 } from "./types.ts";
 
-export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "onChange"> & {
+export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "feed" | "onChange"> & {
   /** Sends nothing until it is resumed. */
   readonly isPaused: boolean;
 };
@@ -34,8 +35,9 @@ export class StoreSync {
     const onChange = () => sync.#onChange();
     const { environment, isPaused, settings } = options;
     const http = new Http({ ...settings.remote, now: environment.clock.now });
+    const feed = feedLoader(http);
     for (const name of settings.tables.keys())
-      sync.#tables.set(name, await openSyncedTable({ ...options, http, name, onChange }));
+      sync.#tables.set(name, await openSyncedTable({ ...options, http, feed, name, onChange }));
     if (isPaused) sync.pause();
     for (const { session } of sync.#tables.values()) session.start();
     return sync;
@@ -149,4 +151,14 @@ export class StoreSync {
     if (table === undefined) return false;
     return this.#tables.get(table)?.session.confirmDeletes(id) ?? false;
   }
+}
+
+/** Few remotes have a feed, so its code is loaded later. Without it, sync polls. */
+function feedLoader(http: Http): () => Promise<AccountFeed | undefined> {
+  let feed: AccountFeed | undefined;
+  return async () => {
+    const loaded = await import("../sync-remote/account-feed.ts").catch(() => undefined);
+    if (loaded) feed ??= new loaded.AccountFeed(http);
+    return feed;
+  };
 }

@@ -2,6 +2,7 @@
 
 import type { SyncHost } from "../host/sync-host.ts";
 import { pendingPartitions } from "../sync/plan-push.ts";
+import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import type { Http } from "../sync-remote/http.ts";
 import type { Activity } from "../sync-session/activity.ts";
 import type { Clock } from "../sync-session/clock.ts";
@@ -34,6 +35,8 @@ export interface SyncedTableOptions {
   readonly settings: Settings;
   /** To the remote: all tables have the same credential. */
   readonly http: Http;
+  /** All tables share one connection. As in ConnectOptions. */
+  readonly feed: () => Promise<AccountFeed | undefined>;
   readonly environment: Environment;
   readonly onChange: () => void;
 }
@@ -76,9 +79,10 @@ function keepsOf({ partitions }: TableSettings): (key: string) => boolean {
 }
 
 function connectorOf(options: SyncedTableOptions, table: TableSettings, { store }: OwnedTable) {
-  const { environment, http, name } = options;
+  const { environment, feed, http, name } = options;
   return connector({
     http,
+    feed,
     table: name,
     client: () => clientName(store, environment.clock.token),
     mayCreate: async () => {

@@ -122,6 +122,8 @@ export interface TableSyncStatus {
   readonly outcomeUnknown: number;
   /** Changes that a scan by Timestamp should have brought, and that a later comparison found. */
   readonly missesRepaired: number;
+  /** The remote's change feed brings changes as they are made, so nothing is polled. */
+  readonly following: boolean;
   /** When the last complete pull began. */
   readonly lastPulledAt: Date | undefined;
   /** Deletes to confirm. */

@@ -17,6 +17,7 @@ import type {
   ScanAnswer,
   ScanRequest,
 } from "../sync/remote.ts";
+import type { AccountFeed } from "./account-feed.ts";
 import { answerOfBatch } from "./batch-answer.ts";
 import { batchRequest } from "./batch-request.ts";
 import type { Http, HttpResult } from "./http.ts";
@@ -33,6 +34,8 @@ export interface HttpRemoteOptions {
   readonly profile: RemoteProfile;
   /** Evaluated by the remote in scans that ask for it. */
   readonly filter?: string | undefined;
+  /** Undefined: changes are scanned for. */
+  readonly feed?: AccountFeed | undefined;
 }
 
 /** Connecting may take so long. Then the request is aborted, perhaps just as it is sent. */
@@ -50,10 +53,13 @@ export class HttpRemote implements Remote {
   readonly #options: HttpRemoteOptions;
   readonly #scans: Scans;
   readonly #reads: Reads;
+  readonly openFeed: Remote["openFeed"];
 
   constructor(http: Http, options: HttpRemoteOptions) {
     this.#http = http;
     this.#options = options;
+    const { feed, table } = options;
+    this.openFeed = feed && (({ since }) => feed.open(table, since));
     this.#scans = new Scans(http, options);
     this.#reads = new Reads(http, options.table, options.profile, this.#scans);
   }

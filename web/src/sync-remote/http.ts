@@ -25,7 +25,7 @@ export interface HttpRequest {
   readonly method: "GET" | "POST" | "DELETE" | "OPTIONS";
   /** After the account's URL, encoded. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** By the monotonic clock. Compared in the turn of the event loop that sends the request. */
@@ -55,6 +55,26 @@ export interface HttpResponse {
  */
 export type HttpResult = HttpResponse | "notSent" | "unauthorized" | undefined;
 
+/** The body of a response, as it arrives. */
+export interface HttpStream {
+  /** The shared access signature that the request had, or "". */
+  readonly sas: string;
+  /** Undefined: the body has ended, or nothing has arrived for too long. */
+  read(): Promise<string | undefined>;
+  /** Ends the connection: a read that waits returns undefined. */
+  close(): void;
+}
+
+interface Sent {
+  readonly response: Response;
+  readonly limit: TimeLimit;
+  readonly sas: string;
+  readonly madeWith: object | undefined;
+}
+
+/** By which `entitable serve` announces its feed. */
+const feedHeader = "x-entitable-changes";
+
 const timeoutMsDefault = 60_000;
 const retryAfterMsMax = 300_000; // a proxy may send any time
 
@@ -67,6 +87,8 @@ export class Http {
   /** Without "/" at the end. */
   readonly base: string;
   readonly #signature: string;
+  /** The path of the remote's feed of changes, if the last response has announced one. */
+  feedPath: string | undefined;
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -87,6 +109,36 @@ export class Http {
   }
 
   async send(request: HttpRequest): Promise<HttpResult> {
+    const { timeoutMs = timeoutMsDefault } = this.#options;
+    const sent = await this.#send(request, Math.min(timeoutMs, request.timeoutMs ?? timeoutMs));
+    return typeof sent === "object" ? await this.#receive(sent, request.timeoutMs) : sent;
+  }
+
+  /**
+   * Resolves to the body of a response with status 200. It ends if nothing has arrived for
+   * `silentMs`, or a little longer.
+   */
+  async open(request: HttpRequest, silentMs: number): Promise<HttpStream | HttpResult> {
+    const sent = await this.#send(request, silentMs, Number.POSITIVE_INFINITY);
+    if (typeof sent !== "object") return sent;
+    const { limit, response, sas } = sent;
+    const reader = response.status === 200 ? response.body?.getReader() : undefined;
+    if (reader === undefined) return await this.#receive(sent, undefined);
+    const decoder = new TextDecoder();
+    const read = async () => {
+      if (limit.signal.aborted) return undefined;
+      const { done, value } = await limit.race(reader.read());
+      limit.progress();
+      return done ? undefined : decoder.decode(value, { stream: true });
+    };
+    return { sas, read: () => read().catch(() => undefined), close: () => limit.end() };
+  }
+
+  async #send(
+    request: HttpRequest,
+    periodMs: number,
+    periodsMax?: number,
+  ): Promise<Sent | Exclude<HttpResult, HttpResponse>> {
     const { method, path, query = {}, headers = {}, body = null, sendBefore } = request;
     const { now, timeoutMs = timeoutMsDefault } = this.#options;
     const url = new URL(`${this.base}/${path}`);
@@ -94,7 +146,7 @@ export class Http {
     const added = await new TimeLimit(timeoutMs).race(authorized).catch(() => undefined);
     if (added === undefined) return "unauthorized";
     try {
-      const limit = new TimeLimit(Math.min(timeoutMs, request.timeoutMs ?? timeoutMs));
+      const limit = new TimeLimit(periodMs, periodsMax);
       const sas = [this.#signature, added.query].filter(Boolean).join("&");
       url.search = [...queryTexts(query), sas].filter(Boolean).join("&");
       const init = {
@@ -108,9 +160,19 @@ export class Http {
       } satisfies RequestInit;
       if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
       const response = await limit.race((this.#options.fetch ?? fetch)(url, init));
-      const onProgress = () => request.timeoutMs ?? limit.progress();
+      return { response, limit, sas, madeWith: added.madeWith };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** `timeoutMs`: of the request, if it is less than that of all requests. */
+  async #receive(sent: Sent, timeoutMs: number | undefined): Promise<HttpResponse | undefined> {
+    const { limit, response } = sent;
+    try {
+      const onProgress = () => timeoutMs ?? limit.progress();
       const text = await limit.race(textOf(response, onProgress));
-      const received = this.#received(response, text, sas, added.madeWith);
+      const received = this.#received(sent, text);
       const isError = received.status >= 400; // others may have large bodies
       if (isError && failureOf(received).kind === "unauthorized") this.reject(received);
       return received;
@@ -119,12 +181,9 @@ export class Http {
     }
   }
 
-  #received(
-    { headers, status, type }: Response,
-    text: string,
-    sas: string,
-    madeWith: object | undefined,
-  ): HttpResponse {
+  #received({ madeWith, response, sas }: Sent, text: string): HttpResponse {
+    const { headers, status, type } = response;
+    this.#noteFeed(headers.get(feedHeader), status);
     const date = ticksOfHttpDate(headers.get("Date") ?? "");
     const { wallMs } = this.#options.now();
     const serverMs = date === undefined ? wallMs : Number(date / 10_000n);
@@ -134,6 +193,12 @@ export class Http {
     const retryAfterMs = retryAfterMsOf(headers, serverMs);
     const mayHideHeaders = type === "cors";
     return { status, text, sas, madeWith, headers, mayHideHeaders, date, retryAfterMs };
+  }
+
+  /** A response without the header may be that of a proxy, unless it has what was asked for. */
+  #noteFeed(path: string | null, status: number): void {
+    if (path !== null && /^\w+$/.test(path)) this.feedPath = path;
+    else if (status < 300) this.feedPath = undefined;
   }
 }
 
@@ -151,8 +216,8 @@ async function textOf(response: Response, onProgress: () => void): Promise<strin
 }
 
 const queryTexts = (query: NonNullable<HttpRequest["query"]>): string[] =>
-  Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
+  Object.entries(query).flatMap(([name, values]) =>
+    [values ?? []].flat().map((value) => `${name}=${encodeURIComponent(value)}`),
   );
 
 /**

@@ -173,6 +173,8 @@ const emptyPage = {
  */
 const validKey = /^\P{Control}*\0\P{Control}*$/u;
 
+export const isReadableKey = (key: Key): boolean => validKey.test(key);
+
 /** Returns undefined if the body is not a list of entities. */
 export function rowsOfPage(text: string, keysOnly: boolean): ScannedRow[] | undefined {
   const page = parseTypedJson(text);
@@ -180,7 +182,7 @@ export function rowsOfPage(text: string, keysOnly: boolean): ScannedRow[] | unde
   if (!Array.isArray(entities)) return undefined;
   const rows = entities.map((entity: JsonEntity) => rowOf(entity ?? {}, keysOnly));
   if (rows.includes(undefined)) return undefined;
-  return (rows as ScannedRow[]).filter(({ key }) => validKey.test(key));
+  return (rows as ScannedRow[]).filter(({ key }) => isReadableKey(key));
 }
 
 /** Returns undefined if there is no token, or none that can be read. */

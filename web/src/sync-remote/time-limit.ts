@@ -1,17 +1,16 @@
 // Limits the time of a request, also if `fetch` or the body of a response ignores its signal.
 
-/** So many periods with progress, at most. */
-const periodsMax = 10;
-
 export class TimeLimit {
   readonly #periodMs: number;
+  readonly #periodsMax: number;
   readonly #controller = new AbortController();
   #periods = 0;
   #hasProgress = false;
 
-  /** The first period begins now. */
-  constructor(periodMs: number) {
+  /** The first period begins now. There are at most so many of them, all but one with progress. */
+  constructor(periodMs: number, periodsMax = 10) {
     this.#periodMs = periodMs;
+    this.#periodsMax = periodsMax;
     this.#begin();
   }
 
@@ -22,6 +21,11 @@ export class TimeLimit {
   /** When the period ends, another one begins. */
   progress(): void {
     this.#hasProgress = true;
+  }
+
+  /** The time is over now. */
+  end(): void {
+    this.#controller.abort();
   }
 
   /** Rejects when the time is over. Holds the result no longer than the caller does. */
@@ -45,7 +49,8 @@ export class TimeLimit {
     this.#hasProgress = false;
     const timer = AbortSignal.timeout(this.#periodMs);
     timer.addEventListener("abort", () => {
-      if (this.#hasProgress && this.#periods < periodsMax) this.#begin();
+      if (this.signal.aborted) return;
+      if (this.#hasProgress && this.#periods < this.#periodsMax) this.#begin();
       else this.#controller.abort(timer.reason);
     });
   }

@@ -21,9 +21,14 @@ export class Gate {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
+  /** Resolves when the gate is open. */
+  async opened(): Promise<void> {
+    while (!this.#isOpen) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
   /** Sends a request as soon as the gate is open. It then ends also if the gate closes. */
   async pass<T>(send: () => Promise<T>): Promise<T> {
-    while (!this.#isOpen) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (!this.#isOpen) await this.opened();
     this.inFlight += 1;
     try {
       return await send();

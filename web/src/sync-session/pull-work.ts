@@ -26,8 +26,13 @@ export interface PullOptions {
   /** A table that is only pushed reads no more than its pushes need. */
   readonly readsOnlyMarked: boolean;
   readonly rowCount: () => Promise<number>;
+  /** Changes of the remote arrive by themselves, so nothing is scanned for them. */
+  readonly isFollowing: () => boolean;
   readonly onChange: () => void;
 }
+
+/** What is followed is compared only so often: nothing but a fault of the remote hides a change. */
+const followedAgeMs = 86_400_000;
 
 export class PullWork {
   readonly #options: PullOptions;
@@ -40,6 +45,9 @@ export class PullWork {
   #comparedSince = Number.NEGATIVE_INFINITY;
   readonly #comparedAt = new Map<string, number>(); // in this process, by the range's `from`
   #isDownloaded = false;
+  /** When the last complete scan by Timestamp began, by the monotonic clock. */
+  #scannedAt = Number.NEGATIVE_INFINITY;
+  readonly #waiting = new Map<() => void, number>(); // in readAll(), and since when
   /** When the last complete pull began, by the wall clock. */
   pulledAt: number | undefined;
 
@@ -99,6 +107,26 @@ export class PullWork {
     return true;
   }
 
+  /** Resolves when everything was read and compared by requests that were sent after this call. */
+  readAll(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.set(resolve, this.#options.time.now().monotonicMs);
+      this.compareSoon();
+      this.wake();
+    });
+  }
+
+  #onRead(): void {
+    const { ranges } = this.#options;
+    const comparedAt = ranges.map(({ from }) => this.#comparedAt.get(from) ?? -1);
+    const readAt = Math.min(this.#scannedAt, ...comparedAt);
+    for (const [resolve, since] of [...this.#waiting]) {
+      if (readAt < since) continue;
+      this.#waiting.delete(resolve);
+      resolve();
+    }
+  }
+
   // ---- Changes ---------------------------------------------------------------------------------
 
   /** Pulls, and waits until it is time for the next one. */
@@ -108,19 +136,26 @@ export class PullWork {
     await this.#pulls.run();
     if (store.rows > before) this.#schedule.reset();
     // A query by Timestamp scans the whole table. What rings the alarm does not change that.
-    const leastMs = this.#options.readsOnlyMarked ? 0 : budget.msFor(await rowCount());
+    const scans = !this.#options.readsOnlyMarked && !this.#options.isFollowing();
+    const leastMs = scans ? budget.msFor(await rowCount()) : 0;
     const isWithinBudget = time.sleep(leastMs);
     await this.#pullAlarm.wait(Math.max(this.#schedule.next(activity.isVisible()), leastMs));
     await isWithinBudget;
   }
 
   async #pull(): Promise<boolean> {
-    const { hasTimestampFilter, onChange, puller, readsOnlyMarked, time } = this.#options;
-    const { wallMs } = time.now();
+    const { hasTimestampFilter, isFollowing, onChange, puller, readsOnlyMarked, time } =
+      this.#options;
+    const { monotonicMs, wallMs } = time.now();
+    const scans = !readsOnlyMarked && !isFollowing();
     onChange();
-    const { areMarksRead, isScanned } = readsOnlyMarked
-      ? { areMarksRead: await puller.readMarked(), isScanned: true }
-      : await puller.pull();
+    const { areMarksRead, isScanned } = scans
+      ? await puller.pull()
+      : { areMarksRead: await puller.readMarked(), isScanned: true };
+    if (scans && isScanned) {
+      this.#scannedAt = monotonicMs;
+      this.#onRead();
+    }
     if (isScanned && hasTimestampFilter) this.#onScanned();
     const isComplete = areMarksRead && isScanned;
     if (isComplete && hasTimestampFilter) this.pulledAt = wallMs;
@@ -159,7 +194,8 @@ export class PullWork {
 
   /** A time in the future is that of a wrong clock. */
   #dueAt({ from }: KeyRange, comparedAt: number | undefined): number {
-    const { maxAgeMs, time } = this.#options;
+    const { isFollowing, time } = this.#options;
+    const maxAgeMs = Math.max(this.#options.maxAgeMs, isFollowing() ? followedAgeMs : 0);
     const now = time.now().wallMs;
     const isKnown = comparedAt !== undefined && comparedAt <= now;
     const isNewEnough =
@@ -199,6 +235,7 @@ export class PullWork {
     if (!compared.isScanned) return compared;
     await store.transact((draft) => updateScanState(draft, range, { comparedAt }));
     this.#comparedAt.set(range.from, monotonicMs);
+    this.#onRead();
     return compared;
   }
 }

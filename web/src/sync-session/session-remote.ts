@@ -5,6 +5,8 @@ import type { FrozenPush, PushName } from "../sync/hidden-tables.ts";
 import type { Key, Partition } from "../sync/keys.ts";
 import type {
   Dated,
+  FeedRequest,
+  OpenFeedAnswer,
   PushAnswer,
   ReadAnswer,
   Remote,
@@ -67,6 +69,15 @@ export class SessionRemote implements Remote {
     if (isDownload && request.token !== undefined) await store.stored();
     const answer = await this.#send(() => remote.scan(request));
     if (request.keysOnly && answer.kind === "page") budget.spend(answer.rows.length);
+    return answer;
+  }
+
+  /** An open feed is no request on its way. */
+  async openFeed(request: FeedRequest): Promise<OpenFeedAnswer> {
+    const { reachability, remote } = this.#options;
+    if (remote.openFeed === undefined) return { kind: "none" };
+    const answer = await remote.openFeed(request);
+    if (answer.kind !== "none") reachability.note(answer);
     return answer;
   }
 

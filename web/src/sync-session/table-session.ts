@@ -14,8 +14,9 @@ import { BacklogCount } from "./backlog-count.ts";
 import { SessionTime } from "./clock.ts";
 import { CountingStore } from "./counting-store.ts";
 import { EntityBudget } from "./entity-budget.ts";
+import type { FeedWork } from "./feed-work.ts";
 import { Gate } from "./gate.ts";
-import { PullWork } from "./pull-work.ts";
+import { type PullOptions, PullWork } from "./pull-work.ts";
 import { PushWork } from "./push-work.ts";
 import { rangesOf } from "./ranges.ts";
 import { Reachability } from "./reachability.ts";
@@ -33,6 +34,8 @@ export interface SessionStatus extends SyncStatus, Backlog {
   readonly inFlight: number; // requests
   /** When the last complete pull began, by the wall clock, in milliseconds. */
   readonly pulledAt: number | undefined;
+  /** Changes of the remote arrive by themselves. */
+  readonly isFollowing: boolean;
   readonly confirmed: number; // operations
   readonly changedRows: number; // by pulls
   /** The store has failed, and the session tries again. */
@@ -54,6 +57,7 @@ interface Work {
   readonly push: PushWork | undefined;
   readonly pull: PullWork;
   readonly puller: Puller;
+  readonly feed: FeedWork | undefined;
 }
 
 export class TableSession {
@@ -69,7 +73,9 @@ export class TableSession {
   readonly #pushStatus = emptyStatus();
   readonly #pullStatus = emptyStatus();
   #connectError: SyncStatus["error"];
-  readonly #failures: Readonly<Record<"begin" | "push" | "pull" | "census", StoreFailures>>;
+  readonly #failures: Readonly<
+    Record<"begin" | "push" | "pull" | "census" | "feed", StoreFailures>
+  >;
   readonly #backlog: BacklogCount;
   readonly #endings: (() => void)[] = [];
   #begun: Promise<Work> | undefined;
@@ -94,6 +100,7 @@ export class TableSession {
       push: failures(),
       pull: failures(),
       census: failures(),
+      feed: failures(),
     };
   }
 
@@ -116,6 +123,7 @@ export class TableSession {
       isOnline: this.#options.activity.isOnline() ? this.#reachability.isAnswering : false,
       inFlight: this.#gate.inFlight,
       pulledAt: this.#work?.pull.pulledAt,
+      isFollowing: this.#work?.feed?.isFollowing ?? false,
       confirmed: this.#pushed.settled.confirmed,
       changedRows: this.#pulled.rows,
       storeError: Object.values(this.#failures).find(({ error }) => error !== undefined)?.error,
@@ -196,12 +204,16 @@ export class TableSession {
   #setGate(): void {
     const isOnline = this.#options.activity.isOnline();
     this.#gate.isOpen = isOnline && !this.#isPaused && !this.#isStopped;
-    if (!this.#gate.isOpen) this.#reachability.giveUp();
+    if (!this.#gate.isOpen) {
+      this.#reachability.giveUp();
+      this.#work?.feed?.close();
+    }
     this.#options.onChange();
   }
 
   #onActivity(event: ActivityEvent): void {
     this.#setGate();
+    this.#work?.feed?.onActivity(event);
     if (event === "hidden" || event === "offline") return;
     this.#work?.pull.onActivity();
     this.#wake();
@@ -247,15 +259,23 @@ export class TableSession {
       }
     }
     const work = this.#work;
-    const { pull } = work;
     this.#push();
+    void this.#pull(work);
+    this.#options.onChange();
+    return work;
+  }
+
+  /** What is committed while the table is read must be in the feed, so the feed begins first. */
+  async #pull({ feed, pull }: Work): Promise<void> {
+    if (feed) {
+      void this.#repeat(() => feed.step(), this.#failures.feed);
+      await feed.begun;
+    }
     void this.#repeat(() => pull.pullStep(), this.#failures.pull);
     const { direction } = this.#options.settings;
     if (direction !== "push") {
       void this.#repeat(() => pull.censusStep(), this.#failures.census);
     }
-    this.#options.onChange();
-    return work;
   }
 
   async #connect(): Promise<Connection> {
@@ -306,10 +326,42 @@ export class TableSession {
     const context: SyncContext = { ...shared, store: this.#pulled, status: this.#pullStatus };
     const requests = await Requests.open(context);
     const puller = new Puller(context, requests);
-    const pull = this.#pullWork(puller, ranges, remote.traits.hasTimestampFilter);
+    let feed: FeedWork | undefined;
+    const isFollowing = () => feed?.isFollowing ?? false;
+    const pull = this.#pullWork({
+      puller,
+      ranges,
+      isFollowing,
+      hasTimestampFilter: remote.traits.hasTimestampFilter,
+    });
     await pull.open();
+    if (connected.openFeed && settings.direction !== "push")
+      feed = await this.#feedWork(context, requests, pull);
     const pushed = { ...shared, store: this.#pushed, status: this.#pushStatus };
-    return { puller, pull, push: this.#pushWork(pushed, requests.withContext(pushed)) };
+    return { puller, pull, feed, push: this.#pushWork(pushed, requests.withContext(pushed)) };
+  }
+
+  async #feedWork(
+    context: SyncContext,
+    requests: Requests,
+    pull: PullWork,
+  ): Promise<FeedWork | undefined> {
+    const { activity, onChange, settings } = this.#options;
+    const loaded = await import("./feed-work.ts").catch(() => undefined);
+    if (loaded === undefined) return undefined; // sync polls
+    return new loaded.FeedWork({
+      context,
+      requests,
+      time: this.#time,
+      activity,
+      gate: this.#gate,
+      poll: settings.poll,
+      readAll: () => pull.readAll(),
+      onChange: () => {
+        pull.wake();
+        onChange();
+      },
+    });
   }
 
   #pushWork(context: SyncContext, requests: Requests): PushWork | undefined {
@@ -319,13 +371,13 @@ export class TableSession {
     return work;
   }
 
-  #pullWork(puller: Puller, ranges: SyncRules["ranges"], hasTimestampFilter: boolean): PullWork {
+  #pullWork(
+    pulled: Pick<PullOptions, "puller" | "ranges" | "hasTimestampFilter" | "isFollowing">,
+  ): PullWork {
     const { activity, onChange, rowCount, settings } = this.#options;
     return new PullWork({
       ...settings,
-      puller,
-      ranges,
-      hasTimestampFilter,
+      ...pulled,
       store: this.#pulled,
       time: this.#time,
       activity,

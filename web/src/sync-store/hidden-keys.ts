@@ -67,6 +67,12 @@ export const places: Readonly<Record<OpaqueTable, Place>> = {
     prefix: "client ",
     mayBeAbsent: true,
   },
+  feed: {
+    number: tableNumber.state,
+    keys: "partitions",
+    prefix: "feed ",
+    mayBeAbsent: true,
+  },
 };
 
 export interface RowKey {

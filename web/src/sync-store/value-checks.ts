@@ -2,7 +2,7 @@
 // or from a later version that did not change the version of values. Sync would otherwise fail in
 // the middle of its work, or skip changes.
 
-import type { Base, ScanState } from "../sync/hidden-tables.ts";
+import type { Base, FeedState, ScanState } from "../sync/hidden-tables.ts";
 import { isPlatformObject } from "../util/platform-objects.ts";
 import type { OpaqueTable } from "./hidden-keys.ts";
 
@@ -38,6 +38,10 @@ const isObject =
 const ticksMax = 2_534_023_007_999_999_999n;
 const isTicks: Check = (value) =>
   typeof value === "bigint" && value <= ticksMax && value >= -ticksMax;
+
+const sequenceMax = 2n ** 63n - 1n;
+const isSequence: Check = (value) =>
+  typeof value === "bigint" && value >= 0n && value <= sequenceMax;
 
 // An hour is the most that sync uses (watermark.ts); an option may set more at first.
 const overlapMsMax = 30 * 24 * 3_600_000;
@@ -100,7 +104,7 @@ export const isValid: Readonly<Record<OpaqueTable, Check>> = {
   tries: isCount,
   receipts: isReceipt,
   settling: isOneOf(true),
-  marks: isObject({ at: isCount }),
+  marks: isObject({ at: isCount, etag: isOptional(isText) }),
   scans: isObject({
     to: isOptional(isText),
     watermark: isOptional(isTicks),
@@ -117,4 +121,11 @@ export const isValid: Readonly<Record<OpaqueTable, Check>> = {
   server: isTicks,
   overlap: isOverlap,
   client: isText,
+  feed: isObject({
+    position: isSequence,
+    store: isText,
+    scope: isText,
+    witness: isOptional(isObject({ sequence: isSequence, text: isText })),
+    isComplete: isOneOf(true, false),
+  } satisfies Record<keyof FeedState, Check>),
 };

@@ -4,7 +4,7 @@ import { baseProperties, isAtBase } from "./base.ts";
 import type { Draft } from "./draft.ts";
 import type { RemoteRow } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
-import { markKey } from "./marks.ts";
+import { clearMark, markKey } from "./marks.ts";
 import { isUnread, putCleanRow, type RowFilter } from "./partition-log.ts";
 import { areSameProperties } from "./properties.ts";
 
@@ -37,7 +37,7 @@ export function applyAnswer(
   }
   const kept = row && keeps(key, row.properties) ? row : undefined;
   if (base === undefined && isLocalRow(draft, key, kept)) {
-    clearMark(draft, key, sentAt);
+    clearMark(draft, key, row, sentAt);
     return "known";
   }
   if (draft.isTouchedSince(key, sentAt)) {
@@ -46,7 +46,7 @@ export function applyAnswer(
   }
   if (base) draft.delete("bases", key);
   putCleanRow(draft, key, kept, keeps);
-  clearMark(draft, key, sentAt);
+  clearMark(draft, key, row, sentAt);
   return "applied";
 }
 
@@ -63,11 +63,6 @@ function isLocalRow(draft: Draft, key: Key, row: RemoteRow | undefined): boolean
     (local === undefined) === (row === undefined) &&
     areSameProperties(local?.properties, row?.properties)
   );
-}
-
-function clearMark(draft: Draft, key: Key, sentAt: number): void {
-  const mark = draft.get("marks", key);
-  if (mark !== undefined && mark.at <= sentAt) draft.delete("marks", key);
 }
 
 /** A census has returned the key with this ETag. "marked": the entity must be read. */

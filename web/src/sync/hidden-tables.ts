@@ -83,6 +83,8 @@ export interface Receipt {
 /** The remote may have a version that the local store does not. `at`: the commit that noted it. */
 export interface Mark {
   readonly at: number;
+  /** The ETag of that version, if a feed has brought it; "": the entity was absent. */
+  readonly etag?: string | undefined;
 }
 
 /** A group that the remote refuses permanently. Its rows stay dirty until retried or discarded. */
@@ -120,6 +122,17 @@ export interface ScanState {
   readonly comparedAt?: number | undefined;
 }
 
+/** How far the remote's feed of changes was followed (feed-follower.ts). */
+export interface FeedState {
+  readonly position: bigint; // what was committed up to here is known, or marked
+  readonly store: string; // as in Feed
+  readonly scope: string; // as in Feed
+  /** The last commit of which the feed has brought changes. */
+  readonly witness?: { readonly sequence: bigint; readonly text: string } | undefined;
+  /** Everything was read and compared since the feed has had its last gap. */
+  readonly isComplete: boolean;
+}
+
 export interface HiddenTables {
   rows: LocalRow; // the application's own table
   bases: Base;
@@ -137,6 +150,7 @@ export interface HiddenTables {
   server: Ticks; // "time": the newest time that the remote is known to have reached
   overlap: number; // "ms"
   client: string; // "name": in the receipts
+  feed: FeedState; // "state"
 }
 
 export type TableName = keyof HiddenTables;

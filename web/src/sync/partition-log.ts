@@ -11,7 +11,7 @@ import type { Draft, TableView } from "./draft.ts";
 import { groupsOf } from "./groups.ts";
 import type { Base, OutboxOp, ParkedGroup, RemoteRow, Settlement } from "./hidden-tables.ts";
 import { type Key, type Partition, partitionOf, partitionRange } from "./keys.ts";
-import { markKey } from "./marks.ts";
+import { clearMark, markKey } from "./marks.ts";
 import type { Properties } from "./properties.ts";
 
 /** Returns whether the local store keeps an entity. See `filter` in the options of a table. */
@@ -164,8 +164,7 @@ export class PartitionLog {
    */
   rebaseOnAnswer(key: Key, row: RemoteRow | undefined, sentAt: number): void {
     this.rebase(key, baseOf(row));
-    const mark = this.draft.get("marks", key);
-    if (mark !== undefined && mark.at <= sentAt) this.draft.delete("marks", key);
+    clearMark(this.draft, key, row, sentAt);
   }
 
   /** Derives the rows of all affected keys. Call it once, after all changes. */

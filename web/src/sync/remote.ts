@@ -87,6 +87,53 @@ export type ScanAnswer =
   | { readonly kind: "tokensHidden" }
   | Failure;
 
+// ---- The remote's feed of changes (feed-follower.ts) -------------------------------------------
+
+export interface FeedChange {
+  readonly key: Key;
+  readonly row: RemoteRow | undefined; // undefined: the entity was deleted
+}
+
+/** A commit of the remote. Without changes, it only tells how far the feed has come. */
+export interface FeedEvent {
+  /** Rises from commit to commit. An opened feed continues after a sequence. */
+  readonly sequence: bigint;
+  readonly changes: readonly FeedChange[];
+  /** Rows have changed that are not named: the table was created or deleted. */
+  readonly hasGap?: boolean;
+  /** Tells this commit from another one with the same sequence. */
+  readonly witness?: string | undefined;
+}
+
+export type FeedAnswer =
+  | { readonly kind: "events"; readonly events: readonly FeedEvent[] }
+  /** The remote does not know any more what has changed since. */
+  | { readonly kind: "truncated" }
+  /** The connection has ended. */
+  | { readonly kind: "ended" };
+
+export interface Feed {
+  readonly kind: "open";
+  /** The newest commit of the remote when it answered the request. */
+  readonly head: bigint;
+  /** Names the process of the remote, in which sequences do not change. */
+  readonly store: string;
+  /** Which keys the credential allows. */
+  readonly scope: string;
+  /** Resolves to what has arrived, at least one event. REQUIRES: one call at a time. */
+  next(): Promise<FeedAnswer>;
+  /** Ends the feed: next() resolves to "ended", also if it waits. */
+  close(): void;
+}
+
+export interface FeedRequest {
+  /** Undefined: begins with what is committed from now on. */
+  readonly since: bigint | undefined;
+}
+
+/** "none": the remote has no feed. */
+export type OpenFeedAnswer = Feed | { readonly kind: "none" } | Failure;
+
 /** The server's `Date` of a response, if it can be read. */
 export type Dated<T> = T & { readonly date?: Ticks | undefined };
 
@@ -103,6 +150,8 @@ export interface Remote {
   read(key: Key): Promise<Dated<ReadAnswer>>;
   readReceipt(partition: Partition): Promise<Dated<ReadAnswer>>;
   scan(request: ScanRequest): Promise<Dated<ScanAnswer>>;
+  /** Undefined: the remote never has a feed. */
+  openFeed?(request: FeedRequest): Promise<OpenFeedAnswer>;
   /** Asks for a new credential. */
   refresh(): Promise<void>;
 }

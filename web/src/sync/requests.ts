@@ -3,7 +3,7 @@
 
 import { backOffMs } from "./back-off.ts";
 import type { SyncContext } from "./context.ts";
-import type { Ticks } from "./hidden-tables.ts";
+import type { RemoteRow, Ticks } from "./hidden-tables.ts";
 import type { Dated, Failure } from "./remote.ts";
 import { ServerClock } from "./server-clock.ts";
 
@@ -93,6 +93,17 @@ export class Requests {
       this.#context.status.error = undefined;
     }
     return answer;
+  }
+
+  /** As `checked`, for what a feed has brought. Returns false if a Timestamp is far ahead. */
+  checkedTimes(changes: readonly { readonly row: RemoteRow | undefined }[]): boolean {
+    const newest = newestTimestamp({ versions: changes.map(({ row }) => row) });
+    if (newest !== undefined && this.clock.isAhead(newest)) {
+      this.#context.status.error = "remoteClock";
+      return false;
+    }
+    this.clock.learn(newest);
+    return true;
   }
 
   /** Reads of single entities need no headers that continue a query. */

@@ -1,0 +1,193 @@
+// The feed of changes of the weak table, with what goes wrong with feeds: events are late, come
+// twice or not at all because the connection hangs; connections end; the log is cut; the server
+// starts again, perhaps with another store.
+
+import type {
+  Feed,
+  FeedAnswer,
+  FeedChange,
+  FeedEvent,
+  OpenFeedAnswer,
+} from "../../web/src/sync/remote.ts";
+import type { Network } from "./network.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { HistoryEntry, WeakTable } from "./weak-table.ts";
+
+/** One key of a commit. */
+export interface FedChange {
+  readonly sequence: bigint;
+  readonly key: string;
+  readonly entry: HistoryEntry;
+}
+
+const chances = { ends: 0.04, hangs: 0.02, twice: 0.1, cutsLog: 0.04, restarts: 0.01 };
+const latencyMs = 20; // at most
+const silentMs = 60; // after which a client takes a connection for lost
+
+export class RemoteFeed {
+  readonly #scheduler: Scheduler;
+  readonly #table: WeakTable;
+  readonly #network: Network;
+  #log: FeedEvent[] = [];
+  #cutAt = 0n; // the log has what follows
+  #sequence = 0n;
+  #stores = 0;
+  readonly #connections = new Set<Connection>();
+  /** Of the present store. */
+  changes: FedChange[] = [];
+
+  constructor(scheduler: Scheduler, table: WeakTable, network: Network) {
+    this.#scheduler = scheduler;
+    this.#table = table;
+    this.#network = network;
+    table.onCommit = (changes, hasGap) => this.#append(changes, hasGap);
+  }
+
+  /** The name of the server's process, and of the store in it. */
+  get store(): string {
+    return `store ${this.#stores}`;
+  }
+
+  #happens(probability: number): boolean {
+    return this.#network.hasFaults && this.#scheduler.chance(probability);
+  }
+
+  #append(changes: readonly FeedChange[], hasGap: boolean): void {
+    if (hasGap && this.#scheduler.chance(0.5)) {
+      this.#replaceStore();
+      return;
+    }
+    this.#sequence += BigInt(1 + this.#scheduler.below(2));
+    const sequence = this.#sequence;
+    const etags = changes.map(({ row }) => row?.etag).join();
+    const witness = `${this.#scheduler.now} ${etags}`;
+    for (const { key } of changes) {
+      const entry = this.#table.history.get(key)?.at(-1) as HistoryEntry;
+      this.changes.push({ sequence, key, entry });
+    }
+    const event = { sequence, changes, hasGap, witness };
+    this.#log.push(event);
+    for (const connection of this.#connections) connection.send(event);
+    if (this.#happens(chances.cutsLog)) this.#cutLog();
+    if (this.#happens(chances.restarts)) this.#restart();
+  }
+
+  #cutLog(): void {
+    const cut = this.#log.splice(0, this.#scheduler.below(this.#log.length + 1));
+    this.#cutAt = cut.at(-1)?.sequence ?? this.#cutAt;
+  }
+
+  #restart(): void {
+    this.#stores += 1;
+    for (const connection of [...this.#connections]) connection.end();
+  }
+
+  /** An empty store, with sequences that the clients may have seen of the store before. */
+  #replaceStore(): void {
+    this.#scheduler.trace("the store is replaced");
+    this.#restart();
+    this.#log = [];
+    this.changes = [];
+    this.#sequence = BigInt(this.#scheduler.below(2 * Number(this.#sequence) + 1));
+    this.#cutAt = this.#sequence;
+  }
+
+  /** What a request is answered when it arrives. */
+  open(since: bigint | undefined): OpenFeedAnswer {
+    if (this.#table.isExpired) return { kind: "unauthorized" };
+    const after = since ?? this.#sequence;
+    const connection = new Connection(this.#scheduler, {
+      head: this.#sequence,
+      store: this.store,
+      isForbidden: this.#table.isForbidden,
+      happens: (chance) => this.#happens(chances[chance]),
+      onEnd: () => this.#connections.delete(connection),
+    });
+    this.#connections.add(connection);
+    if (after < this.#cutAt || after > this.#sequence) connection.truncate();
+    for (const event of this.#log) if (event.sequence > after) connection.send(event);
+    connection.send({ sequence: this.#sequence, changes: [] });
+    const { head, kind, scope, store } = connection;
+    const next = () => connection.next();
+    return { kind, head, scope, store, next, close: () => connection.end() };
+  }
+}
+
+interface ConnectionOptions {
+  readonly head: bigint;
+  readonly store: string;
+  readonly isForbidden: ((key: string) => boolean) | undefined;
+  readonly happens: (what: "ends" | "hangs" | "twice") => boolean;
+  readonly onEnd: () => void;
+}
+
+class Connection implements Omit<Feed, "close"> {
+  readonly kind = "open";
+  readonly head: bigint;
+  readonly store: string;
+  readonly scope: string;
+  readonly #scheduler: Scheduler;
+  readonly #options: ConnectionOptions;
+  #arrivesAt = 0; // the last event
+  #isHanging = false;
+  #events: FeedEvent[] = [];
+  #last: FeedAnswer | undefined;
+  #onNews = (): void => {};
+
+  constructor(scheduler: Scheduler, options: ConnectionOptions) {
+    this.#scheduler = scheduler;
+    this.#options = options;
+    this.head = options.head;
+    this.store = options.store;
+    this.scope = options.isForbidden ? "narrow" : "all";
+  }
+
+  /** In order, each some time after it was sent. */
+  send(event: FeedEvent): void {
+    if (this.#options.happens("ends")) this.#arrive(() => this.end());
+    else if (this.#options.happens("hangs")) this.#hang();
+    const changes = event.changes.filter(({ key }) => !this.#options.isForbidden?.(key));
+    const visible = { ...event, changes };
+    this.#arrive(() => this.#events.push(visible));
+    if (this.#options.happens("twice")) this.#arrive(() => this.#events.push(visible));
+  }
+
+  #arrive(run: () => void): void {
+    if (this.#isHanging) return;
+    const { now } = this.#scheduler;
+    this.#arrivesAt = Math.max(this.#arrivesAt, now + this.#scheduler.fraction(latencyMs));
+    this.#scheduler.after(this.#arrivesAt - now, () => {
+      if (this.#last) return;
+      run();
+      this.#onNews();
+    });
+  }
+
+  #hang(): void {
+    this.#isHanging = true;
+    this.#scheduler.after(silentMs, () => this.end());
+  }
+
+  truncate(): void {
+    this.#arrive(() => {
+      this.#last = { kind: "truncated" };
+    });
+    this.#isHanging = true;
+  }
+
+  end(): void {
+    this.#last ??= { kind: "ended" };
+    this.#options.onEnd();
+    this.#onNews();
+  }
+
+  async next(): Promise<FeedAnswer> {
+    while (this.#events.length === 0 && this.#last === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#onNews = resolve;
+      });
+    }
+    const events = this.#events.splice(0);
+    return events.length > 0 ? { kind: "events", events } : (this.#last as FeedAnswer);
+  }
+}
