@@ -23,6 +23,7 @@ export interface SessionRemoteOptions {
   readonly reachability: Reachability;
   /** Called before another credential is asked for. */
   readonly onUnauthorized: () => void;
+  readonly onPage: (request: ScanRequest, page: ScanAnswer & { kind: "page" }) => void;
   readonly onChange: () => void;
 }
 
@@ -55,9 +56,10 @@ export class SessionRemote implements Remote {
 
   /** Only a census is paced: a scan by Timestamp returns what the application waits for. */
   async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
-    const { budget, remote } = this.#options;
+    const { budget, onPage, remote } = this.#options;
     if (request.keysOnly) await budget.available();
     const answer = await this.#send(() => remote.scan(request));
+    if (answer.kind === "page") onPage(request, answer);
     if (request.keysOnly && answer.kind === "page") budget.spend(answer.rows.length);
     return answer;
   }

@@ -4,15 +4,18 @@
 
 import { backOffMs } from "../sync/back-off.ts";
 import type { SyncContext, SyncRules, SyncStatus } from "../sync/context.ts";
+import type { KeyRange } from "../sync/keys.ts";
 import { Puller } from "../sync/puller.ts";
 import { Pusher } from "../sync/pusher.ts";
 import type { Failure } from "../sync/remote.ts";
 import { Requests } from "../sync/requests.ts";
+import { scanState } from "../sync/scan-state.ts";
 import type { ActivityEvent } from "./activity.ts";
 import type { Backlog } from "./backlog.ts";
 import { BacklogCount } from "./backlog-count.ts";
 import { SessionTime } from "./clock.ts";
 import { CountingStore } from "./counting-store.ts";
+import { DownloadProgress, type DownloadStatus } from "./download-progress.ts";
 import { EntityBudget } from "./entity-budget.ts";
 import { Gate } from "./gate.ts";
 import { PullWork } from "./pull-work.ts";
@@ -35,6 +38,8 @@ export interface SessionStatus extends SyncStatus, Backlog {
   readonly pulledAt: number | undefined;
   readonly confirmed: number; // operations
   readonly changedRows: number; // by pulls
+  /** While the table is read for the first time. The same object until it changes. */
+  readonly progress: DownloadStatus | undefined;
   /** The store has failed, and the session tries again. */
   readonly storeError: unknown;
 }
@@ -74,6 +79,7 @@ export class TableSession {
   readonly #endings: (() => void)[] = [];
   #begun: Promise<Work> | undefined;
   #work: Work | undefined;
+  #progress: DownloadProgress | undefined; // until the table is downloaded
   #isPaused = false;
   #isStopped = false;
   #wasPending = false;
@@ -118,6 +124,7 @@ export class TableSession {
       pulledAt: this.#work?.pull.pulledAt,
       confirmed: this.#pushed.settled.confirmed,
       changedRows: this.#pulled.rows,
+      progress: this.#work?.pull.isDownloaded ? undefined : this.#progress?.status,
       storeError: Object.values(this.#failures).find(({ error }) => error !== undefined)?.error,
     };
   }
@@ -297,6 +304,7 @@ export class TableSession {
       budget: this.#budget,
       reachability: this.#reachability,
       onUnauthorized: () => this.#onUnauthorized(),
+      onPage: (request, page) => this.#progress?.onPage(request, page),
       onChange: this.#options.onChange,
     });
     const ranges = await rangesOf({ store, remote, split, partitions: settings.partitions });
@@ -307,8 +315,17 @@ export class TableSession {
     const puller = new Puller(context, requests);
     const pull = this.#pullWork(puller, ranges, remote.traits.hasTimestampFilter);
     await pull.open();
+    if (!pull.isDownloaded) this.#progress = await this.#progressOf(ranges);
     const pushed = { ...shared, store: this.#pushed, status: this.#pushStatus };
     return { puller, pull, push: this.#pushWork(pushed, requests.withContext(pushed)) };
+  }
+
+  async #progressOf(ranges: SyncRules["ranges"]): Promise<DownloadProgress> {
+    const now = () => this.#time.now().monotonicMs;
+    return await this.#store.read((view) => {
+      const isDone = (range: KeyRange) => scanState(view, range).watermark !== undefined;
+      return new DownloadProgress(now, ranges, isDone);
+    });
   }
 
   #pushWork(context: SyncContext, requests: Requests): PushWork | undefined {

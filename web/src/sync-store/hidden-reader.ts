@@ -5,7 +5,7 @@ import { RequestEncoder } from "../client/request-encoder.ts";
 import { ResponseDecoder } from "../client/response-decoder.ts";
 import { ShapeCache } from "../client/row-shapes.ts";
 import { RestError } from "../errors.ts";
-import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { RowKey, TableNumber } from "./hidden-keys.ts";
 import { decodeRowPage, type HiddenRow, type RowPage } from "./row-decoder.ts";
 
@@ -79,7 +79,7 @@ export class HiddenReader {
 
   #read(table: TableNumber, message: Uint8Array): RowPage {
     const response = this.#engine.readSynced(table, message);
-    if (response instanceof PartsNeeded) throw new PartsMissing(response);
+    if ("ids" in response) throw new PartsMissing(response);
     const copy = response.slice();
     return this.#decoder.message(copy, responseKind.page, (reader) =>
       decodeRowPage(reader, copy, this.#shapes),
