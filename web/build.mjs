@@ -48,7 +48,7 @@ await addModule();
 await addCommonJs({ build: tools("esbuild").build, dist, manifest, located });
 await addElements();
 await addServiceWorker();
-await addWorker();
+await addWorkers();
 cpSync(join(web, "src/jsx"), join(dist, "jsx"), { recursive: true });
 rewriteTypeImports();
 keepReachable(".d.ts");
@@ -131,7 +131,7 @@ function located(folder) {
   return {
     name: "located",
     setup: ({ onLoad }) =>
-      onLoad({ filter: /\/(module-urls|start-worker|command)\.js$/ }, ({ path }) => {
+      onLoad({ filter: /\/(module-urls|start-worker|sync-script|command)\.js$/ }, ({ path }) => {
         const url = (_, file) =>
           `new URL("./${relative(folder, join(dirname(path), file))}", import.meta.url)`;
         return { contents: readFileSync(path, "utf8").replace(relativeUrl, url) };
@@ -157,9 +157,10 @@ async function addServiceWorker() {
 }
 
 // Builds the script of a store's worker: an ES module. The page sends the compiled WebAssembly
-// module.
-async function addWorker() {
+// module. The script that syncs the store is another one, which the worker loads if it is needed.
+async function addWorkers() {
   await addScript("worker/main.js", "worker/entitable-worker.js", "esm");
+  await addScript("start-sync/sync-worker.js", "start-sync/entitable-sync-worker.js", "esm");
 }
 
 // Bundles a worker's script into one file. Leaves out what is loaded only in Node or only by pages.
@@ -191,7 +192,7 @@ function keepReachable(extension) {
     if (reachable.has(file) || !existsSync(file)) return;
     reachable.add(file);
     const text = readFileSync(file, "utf8");
-    for (const [, path] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.js"/g)) {
+    for (const [, path] of text.matchAll(/(?:from |import\(|new URL\()"(\.[^"]+)\.js"/g)) {
       visit(join(dirname(file), path + extension));
     }
   };
@@ -261,11 +262,16 @@ function pack() {
 function printSizes(tarball) {
   const glue = join(dist, "wasm/entitable.mjs");
   const inline = join(dist, "wasm/entitable-wasm-inline.js");
-  const bundles = ["wasm/service-worker.js", "worker/entitable-worker.js", "elements.js"];
-  const [serviceWorker, worker, elements] = bundles.map((name) => join(dist, name));
+  const bundles = [
+    "wasm/service-worker.js",
+    "worker/entitable-worker.js",
+    "start-sync/entitable-sync-worker.js",
+    "elements.js",
+  ].map((name) => join(dist, name));
+  const [serviceWorker, worker, syncWorker, elements] = bundles;
   const scripts = globSync("**/*.js", { cwd: dist })
     .map((name) => join(dist, name))
-    .filter((file) => ![inline, serviceWorker, worker, elements].includes(file));
+    .filter((file) => ![inline, ...bundles].includes(file));
   const rows = [
     ["package code", scripts],
     ["glue", [glue]],
@@ -273,6 +279,7 @@ function printSizes(tarball) {
     ["entitable/inline", [inline]],
     ["service worker", [serviceWorker]],
     ["worker", [worker]],
+    ["sync in a worker", [syncWorker]],
     ["entitable/elements", [elements]],
     ["CommonJS", [join(dist, "cjs/entitable.cjs")]],
   ];

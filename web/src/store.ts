@@ -176,12 +176,8 @@ export class StoreHandle implements Store {
   }
 
   // For entitable/sync: see Host.startSync().
-  async startSync(): Promise<object> {
-    const host = this.#host;
-    if (host.startSync !== undefined) return await host.startSync();
-    const message = "Sync needs a store in the same thread.";
-    const hint = 'Open the store without thread: "worker".';
-    throw new StoreError("NotSupported", message, { hint });
+  async startSync(): Promise<object | undefined> {
+    return await this.#host.startSync?.();
   }
 
   async close(): Promise<void> {

@@ -135,10 +135,16 @@ export interface Host extends Transport {
   snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
   restore(file: ChunkedFile, options?: RestoreCallOptions): Promise<RestoreReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
-  // Resolves to what entitable/sync uses of the engine (host/sync-host.ts). Rejects with
-  // NotSupported if another tab has the engine. Absent: another thread has it.
+  // Resolves to what entitable/sync uses of the engine (host/sync-host.ts), or of the worker that
+  // has it (WorkerSync). Rejects with NotSupported if another tab has the engine. Absent: the store
+  // has no such code.
   startSync?(): Promise<object>;
   close(): Promise<void>;
+}
+
+// A worker that can sync its store: loads the script at the URL, and passes it the port.
+export interface WorkerSync {
+  connect(url: string, port: MessagePort): void;
 }
 
 // The host of the tab that owns a store: also tells which writes of other tabs are stored.

@@ -233,6 +233,7 @@ class VersionedHost implements Host {
   }
   restore: Host["restore"] = async (...call) => await this.#checked.restore(...call);
   on: Host["on"] = (event, listener) => this.#host.on(event, listener);
+  startSync = async () => (await this.#checked.startSync?.()) as object;
 
   async close(): Promise<void> {
     try {

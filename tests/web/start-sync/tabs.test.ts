@@ -25,6 +25,7 @@ class FakeSync {
   readonly tab: FakeTab;
   readonly calls: string[] = [];
   pending = 0;
+  hasEnded = false;
   phase: SyncStatus["phase"] = "idle";
   #listeners: (() => void)[] = [];
   /** When the requests on their way have ended. */
@@ -38,6 +39,7 @@ class FakeSync {
   }
 
   get status(): SyncStatus {
+    if (this.hasEnded) return sumOf({});
     return sumOf({ people: { ...unknownStatus(this.phase), pending: this.pending } });
   }
 
@@ -52,6 +54,12 @@ class FakeSync {
 
   #show(phase: SyncStatus["phase"]): void {
     this.phase = phase;
+    for (const listener of this.#listeners) listener();
+  }
+
+  async endTable(table: string, { pending }: { pending?: string } = {}) {
+    this.calls.push(`end ${table} ${pending}`);
+    this.hasEnded = true;
     for (const listener of this.#listeners) listener();
   }
 
@@ -95,6 +103,7 @@ class FakeTab {
   readonly events = new Emitter<StoreEvents>();
   owner: "self" | "other-tab" = "other-tab";
   own: FakeSync | undefined;
+  readonly released: string[] = [];
   sync: TabSync | undefined;
   fails = 0;
   /** Called while sync begins in this tab. */
@@ -125,8 +134,8 @@ class FakeTab {
       settings: settingsFor(table),
       clock: this.#world.clock,
       channels,
-      open: (isPaused) => this.#open(isPaused),
-      release: () => {},
+      open: ({ tables }, isPaused) => this.#open([...tables.keys()], isPaused),
+      release: (name) => void this.released.push(name ?? "all"),
     });
     return this.sync;
   }
@@ -140,9 +149,10 @@ class FakeTab {
     };
   }
 
-  async #open(isPaused: boolean): Promise<StoreSync> {
+  async #open(tables: readonly string[], isPaused: boolean): Promise<StoreSync> {
     if (this.fails-- > 0) throw new StoreError("StoreClosed", "The store is closed.");
     this.own = new FakeSync(this, isPaused);
+    this.own.hasEnded = tables.length === 0;
     this.whileOpening();
     return this.own as unknown as StoreSync;
   }
@@ -319,6 +329,43 @@ describe("a tab that does not own the store", () => {
     assert.deepEqual(errors.slice(1), ["Sync was stopped.", "Sync was stopped."]);
     assert.equal(sync.status.phase, "stopped");
   });
+});
+
+describe("the status", () => {
+  test("is told in full to a tab that has missed how it began", async () => {
+    const { a, b, syncs, world } = await openTwo();
+    const receivers = [...b.receivers];
+    b.receivers.clear();
+    a.become("other-tab");
+    a.become("self");
+    await world.pass();
+    for (const [channel, receive] of receivers) b.receivers.set(channel, receive);
+    a.own?.change(3);
+    await world.pass();
+    assert.equal(syncs[1].status.pending, 3);
+  });
+});
+
+test("a tab ends the sync of a table, and no tab begins it again", async () => {
+  const { a, b, syncs, world } = await openTwo();
+  const c = world.tab();
+  const third = await startLater(world, c);
+  const ending = syncs[1].endTable("people", { pending: "discard" });
+  await world.pass();
+  await ending;
+  assert.deepEqual(a.own?.calls, ["end people discard"]);
+  assert.deepEqual(
+    [a, b, c].map(({ released }) => released.join()),
+    ["people", "people", "people"],
+  );
+  assert.deepEqual(
+    [syncs[0], third].map(({ status }) => status.tables),
+    [{}, {}],
+  );
+  a.become("other-tab");
+  c.become("self");
+  await world.pass();
+  assert.deepEqual([c.own?.hasEnded, third.status.tables], [true, {}]);
 });
 
 test("a tab that starts before the owner waits for it", async () => {

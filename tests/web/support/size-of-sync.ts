@@ -34,26 +34,31 @@ async function bundle(source: string) {
   };
   visit(outputs.find(([, { entryPoint }]) => entryPoint?.endsWith("page.js"))?.[0] ?? "");
   const isFirst = ({ path }: { path: string }) => [...first].some((name) => name.endsWith(path));
-  const isOfFeed = ({ path }: { path: string }) => {
+  const hasInput = (path: string, pattern: RegExp) => {
     const inputs = outputs.find(([name]) => name.endsWith(path))?.[1].inputs ?? {};
-    return Object.keys(inputs).some((name) => /(feed-work|account-feed)\.js$/.test(name));
+    return Object.keys(inputs).some((name) => pattern.test(name));
   };
+  const isOfFeed = ({ path }: { path: string }) => hasInput(path, /(feed-work|account-feed)\.js$/);
+  const isOfWorkers = ({ path }: { path: string }) => hasInput(path, /worker-store-sync/);
+  const isOfAll = (file: { path: string }) => !isOfFeed(file) && !isOfWorkers(file);
   const sizeOf = (files: typeof outputFiles) => brotli(files.map((file) => file.contents));
   return {
     first: sizeOf(outputFiles.filter(isFirst)),
-    all: sizeOf(outputFiles.filter((file) => !isOfFeed(file))),
+    all: sizeOf(outputFiles.filter(isOfAll)),
     feed: sizeOf(outputFiles.filter(isOfFeed)),
+    worker: sizeOf(outputFiles.filter(isOfWorkers)),
   };
 }
 
 export interface SizeOfSync {
   readonly first: number; // loaded with the page
-  readonly all: number; // with what startSync() loads, too, but for `feed`
+  readonly all: number; // with what startSync() loads, too, but for the other two
   readonly feed: number; // loaded if the remote has a feed of changes
+  readonly worker: number; // loaded if the store is in a worker
 }
 
 /** In bytes. */
 export async function sizeOfSync(): Promise<SizeOfSync> {
   const [without, both] = [await bundle(core), await bundle(core + sync)];
-  return { first: both.first - without.first, all: both.all - without.all, feed: both.feed };
+  return { ...both, first: both.first - without.first, all: both.all - without.all };
 }

@@ -1,10 +1,13 @@
 // Begins to sync, in a tab that owns the store or in another one.
 
+import { StoreError } from "../errors.ts";
 import type { SyncHost } from "../host/sync-host.ts";
 import { pageActivity } from "../sync-session/activity.ts";
 import { broadcastChannelFactory } from "../tabs/channel.ts";
+import type { WorkerSync } from "../transport.ts";
 import type { Store } from "../types.ts";
 import type { Settings } from "./options.ts";
+import type { OwnerSync } from "./owner-sync.ts";
 import { platformClock } from "./platform.ts";
 import { StoreSync } from "./store-sync.ts";
 import { TabSync } from "./tab-sync.ts";
@@ -13,18 +16,45 @@ export interface BeginOptions {
   readonly store: Store;
   readonly settings: Settings;
   /** As Host.startSync(). */
-  readonly hostOf: () => Promise<object>;
-  /** Called when sync has stopped. */
-  readonly release: () => void;
+  readonly hostOf: () => Promise<object | undefined>;
+  /** Called when sync has stopped, or that of one table has ended. */
+  readonly release: (table?: string) => void;
 }
 
 export function begin({ hostOf, release, settings, store }: BeginOptions): Promise<TabSync> {
-  const environment = { clock: platformClock, activity: pageActivity() };
-  const open = async (isPaused: boolean) => {
-    const host = (await hostOf()) as SyncHost;
-    return await StoreSync.open({ store, host, settings, environment, isPaused });
+  const open = async (settings: Settings, isPaused: boolean): Promise<OwnerSync> => {
+    const host = (await hostOf()) as SyncHost | WorkerSync | undefined;
+    if (host === undefined) throw cannotSyncError();
+    return await openOwn({ host, isPaused, settings, store });
   };
   const isShared = store.status.persistence === "indexeddb";
   const channels = isShared ? broadcastChannelFactory() : undefined;
   return TabSync.open({ store, settings, clock: platformClock, channels, open, release });
 }
+
+interface OwnOptions {
+  readonly store: Store;
+  readonly host: SyncHost | WorkerSync;
+  readonly settings: Settings;
+  readonly isPaused: boolean;
+}
+
+/** Syncs the store in the thread that has it. */
+async function openOwn({ host, store, ...options }: OwnOptions): Promise<OwnerSync> {
+  const activity = pageActivity();
+  if ("connect" in host) {
+    const { WorkerStoreSync } = await import("./worker-store-sync.ts");
+    return await WorkerStoreSync.open({ ...options, store, worker: host, activity });
+  }
+  const access = {
+    createTable: (table: string) => store.tableClient(table).createTable(),
+    stats: () => store.stats(),
+  };
+  const environment = { clock: platformClock, activity };
+  return await StoreSync.open({ ...options, store: access, host, environment });
+}
+
+const cannotSyncError = (): StoreError =>
+  new StoreError("NotSupported", "This store cannot be synced.", {
+    hint: "Open a store with openStore().",
+  });

@@ -4,6 +4,7 @@ export { startSync } from "./start-sync.ts";
 export type {
   Conflict,
   Credential,
+  EndTableOptions,
   LostWrite,
   ParkedWrites,
   Resolution,
@@ -17,6 +18,7 @@ export type {
   SyncEstimate,
   SyncOptions,
   SyncPhase,
+  SyncProgress,
   SyncRemote,
   SyncReport,
   SyncSchedule,

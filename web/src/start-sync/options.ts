@@ -51,8 +51,8 @@ export function settingsOf(options: SyncOptions): Settings {
 
 function remoteOf(remote: SyncRemote): SyncRemote {
   requireObject("remote", remote, 'remote: { url: "https://lamps.table.core.windows.net" }');
-  requireKnownOptions(method, remote, ["url", "credential", "fetch"], {}, "remote");
-  const { credential, fetch: send, url } = remote;
+  requireKnownOptions(method, remote, ["url", "credential", "fetch", "version"], {}, "remote");
+  const { credential, fetch: send, url, version } = remote;
   const protocol = typeof url === "string" && URL.canParse(url) ? new URL(url).protocol : "";
   if (!/^https?:$/.test(protocol)) {
     const hint = "Write the URL of an account, such as https://lamps.table.core.windows.net.";
@@ -60,6 +60,8 @@ function remoteOf(remote: SyncRemote): SyncRemote {
   }
   if (send !== undefined && typeof send !== "function")
     throw invalid("remote.fetch must be a function like fetch.", "Leave it out.");
+  if (version !== undefined && !/^\d{4}-\d\d-\d\d$/.test(version))
+    throw invalid("remote.version must be a version of the service.", 'Write "2019-02-02".');
   if (credential !== undefined) requireCredential(credential);
   return remote;
 }
@@ -161,7 +163,8 @@ function requireObject(option: string, value: unknown, correct: string): asserts
   throw invalid(`${option} must be an object.`, `Write ${correct}.`);
 }
 
-function requireOneOf(
+/** Throws StoreError ValidationFailed. `others`: what else is allowed, in words. */
+export function requireOneOf(
   option: string,
   value: unknown,
   allowed: readonly string[],

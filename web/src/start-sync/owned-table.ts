@@ -4,7 +4,7 @@ import { StoreError } from "../errors.ts";
 import type { SyncHost } from "../host/sync-host.ts";
 import type { SyncStore } from "../sync/store.ts";
 import { OwnerStore } from "../sync-store/owner-store.ts";
-import type { Store } from "../types.ts";
+import type { StoreStats } from "../types.ts";
 import { foldedName } from "./options.ts";
 
 export interface OwnedTable {
@@ -13,9 +13,20 @@ export interface OwnedTable {
   readonly rowCount: () => Promise<number>;
 }
 
+/** What opening a table uses of a store, in addition to its host. */
+export interface StoreAccess {
+  /** Creates the table if it does not exist. */
+  createTable(table: string): Promise<void>;
+  stats(): Promise<StoreStats>;
+}
+
 /** Begins to record local writes of the table, which is created if it does not exist. */
-export async function openTable(store: Store, host: SyncHost, table: string): Promise<OwnedTable> {
-  await store.tableClient(table).createTable();
+export async function openTable(
+  store: StoreAccess,
+  host: SyncHost,
+  table: string,
+): Promise<OwnedTable> {
+  await store.createTable(table);
   try {
     await host.setSynced(table, "begin");
   } catch (error) {
@@ -28,8 +39,21 @@ export async function openTable(store: Store, host: SyncHost, table: string): Pr
   };
 }
 
+/**
+ * Ends to record local writes. The rows stay. Rejects with TableHasPendingOperations if the remote
+ * does not have all of them, unless `discards`.
+ */
+export async function endSync(host: SyncHost, table: string, discards: boolean): Promise<void> {
+  try {
+    await host.setSynced(table, discards ? "discard" : "end");
+  } catch (error) {
+    // The table was deleted, which has ended its sync.
+    if (codeOf(error) !== "TableNotFound") throw error;
+  }
+}
+
 /** By the folded names of the tables. */
-export async function rowCounts(store: Store): Promise<Map<string, number>> {
+export async function rowCounts(store: Pick<StoreAccess, "stats">): Promise<Map<string, number>> {
   const { tables } = await store.stats();
   return new Map(tables.map(({ name, rows }) => [foldedName(name), rows]));
 }

@@ -8,7 +8,7 @@ import type { Sync, SyncOptions } from "./types.ts";
 
 /** What StoreHandle has for this module. */
 interface SyncedStore extends Store {
-  startSync?(): Promise<object>;
+  startSync?(): Promise<object | undefined>;
 }
 
 /** Which tables of a store are synced by this tab. */
@@ -22,8 +22,8 @@ const syncedTables = new WeakMap<Store, Set<string>>();
  * startSync with the same tables in each of them. In the others, it waits until that tab has begun,
  * for at most 10 s. The phase is then still "connecting": if the tables are written before a tab
  * has begun, they cannot be synced. Rejects with StoreError: ValidationFailed (an option is
- * invalid, or a table has rows that the remote does not know), NotSupported (a worker has the
- * store), StoreClosed, WasmLoadFailed.
+ * invalid, or a table has rows that the remote does not know), NotSupported (the store is
+ * one of entitable/testing), StoreClosed, WasmLoadFailed.
  */
 export async function startSync(store: Store, options: SyncOptions): Promise<Sync> {
   const settings = settingsOf(options);
@@ -44,8 +44,11 @@ export async function startSync(store: Store, options: SyncOptions): Promise<Syn
   }
 }
 
-/** Throws if one of the tables is synced already. Returns a function that releases all of them. */
-function reserve(store: Store, names: readonly string[]): () => void {
+/**
+ * Throws if one of the tables is synced already. Returns a function that releases one of them, or
+ * all.
+ */
+function reserve(store: Store, names: readonly string[]): (table?: string) => void {
   const synced = syncedTables.get(store) ?? new Set<string>();
   const other = names.find((name) => synced.has(foldedName(name)));
   if (other !== undefined) {
@@ -54,8 +57,11 @@ function reserve(store: Store, names: readonly string[]): () => void {
     throw new StoreError("ValidationFailed", message, { hint });
   }
   syncedTables.set(store, synced);
+  const reserved = new Set(names);
   for (const name of names) synced.add(foldedName(name));
-  return () => {
-    for (const name of names) synced.delete(foldedName(name));
+  return (table) => {
+    // What was released may be reserved by another call.
+    for (const name of table === undefined ? [...reserved] : [table])
+      if (reserved.delete(name)) synced.delete(foldedName(name));
   };
 }

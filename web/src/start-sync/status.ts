@@ -4,11 +4,19 @@ import type { Suspects } from "../sync/context.ts";
 import type { SessionStatus } from "../sync-session/table-session.ts";
 import { isError } from "../util/platform-objects.ts";
 import { keysOf } from "./records.ts";
-import type { SuspectDeletes, SyncError, SyncPhase, SyncStatus, TableSyncStatus } from "./types.ts";
+import type {
+  SuspectDeletes,
+  SyncError,
+  SyncPhase,
+  SyncProgress,
+  SyncStatus,
+  TableSyncStatus,
+} from "./types.ts";
 
 export function tableStatus(table: string, status: SessionStatus): TableSyncStatus {
   return {
     phase: status.phase,
+    progress: status.progress,
     online: status.isOnline,
     pending: status.pending,
     inFlight: status.inFlight,
@@ -73,6 +81,7 @@ function errorOf(table: string, { error, storeError }: SessionStatus): SyncError
 /** Before anything is known. */
 export const unknownStatus = (phase: SyncPhase): TableSyncStatus => ({
   phase,
+  progress: undefined,
   online: undefined,
   pending: 0,
   inFlight: 0,
@@ -103,6 +112,7 @@ export function sumOf(tables: Readonly<Record<string, TableSyncStatus>>): SyncSt
   const pulled = all.map(({ lastPulledAt }) => lastPulledAt);
   return {
     phase: phases.find((phase) => all.some((status) => status.phase === phase)) ?? "stopped",
+    progress: sumOfProgress(all.flatMap(({ progress }) => progress ?? [])),
     online: onlineOf(all),
     pending: sum(({ pending }) => pending),
     inFlight: sum(({ inFlight }) => inFlight),
@@ -111,23 +121,94 @@ export function sumOf(tables: Readonly<Record<string, TableSyncStatus>>): SyncSt
     outcomeUnknown: sum(({ outcomeUnknown }) => outcomeUnknown),
     missesRepaired: sum(({ missesRepaired }) => missesRepaired),
     following: all.every(({ following }) => following),
-    lastPulledAt: pulled.reduce((a, b) => (a && b && (a < b ? a : b)) || undefined),
+    lastPulledAt: pulled.some((at) => at === undefined)
+      ? undefined
+      : pulled.reduce((a, b) => (a && b && a < b ? a : b), undefined),
     suspects: all.flatMap(({ suspects }) => suspects),
     error: all.find(({ error }) => error !== undefined)?.error,
     tables,
   };
 }
 
+/** Of tables that are downloaded at once. */
+function sumOfProgress(all: readonly SyncProgress[]): SyncProgress | undefined {
+  if (all.length < 2) return all[0];
+  const sum = (of: (progress: SyncProgress) => number) =>
+    all.reduce((total, progress) => total + of(progress), 0);
+  const ranges = sum((progress) => progress.ranges);
+  return {
+    rows: sum(({ rows }) => rows),
+    bytes: sum(({ bytes }) => bytes),
+    ranges,
+    rangesDone: sum(({ rangesDone }) => rangesDone),
+    fraction: all.some(({ fraction }) => fraction === undefined)
+      ? undefined
+      : sum((progress) => (progress.fraction ?? 0) * progress.ranges) / ranges,
+    rowsPerSecond: sum(({ rowsPerSecond }) => rowsPerSecond),
+    remainingMs: all
+      .map(({ remainingMs }) => remainingMs)
+      .reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b))),
+  };
+}
+
 function onlineOf(all: readonly TableSyncStatus[]): boolean | undefined {
+  if (all.length === 0) return undefined;
   if (all.some(({ online }) => online === false)) return false;
   return all.some(({ online }) => online === undefined) ? undefined : true;
 }
+
+// ---- Changes ---------------------------------------------------------------------------------
+
+/** By table. Undefined: the table is not synced any more. */
+export type StatusChanges = Readonly<Record<string, Partial<TableSyncStatus> | undefined>>;
+
+/** Returns what a thread or a tab that has `before` needs to have `after`. */
+export function changesOf(before: SyncStatus | undefined, after: SyncStatus): StatusChanges {
+  const names = new Set([...Object.keys(before?.tables ?? {}), ...Object.keys(after.tables)]);
+  const changes: Record<string, Partial<TableSyncStatus> | undefined> = {};
+  for (const name of names) {
+    const [old, table] = [before?.tables[name], after.tables[name]];
+    const changed = table && changedFields(old, table);
+    if (changed === undefined || Object.keys(changed).length > 0) changes[name] = changed;
+  }
+  return changes;
+}
+
+export function withChanges(before: SyncStatus | undefined, changes: StatusChanges): SyncStatus {
+  const tables: Record<string, TableSyncStatus> = { ...before?.tables };
+  for (const [name, changed] of Object.entries(changes)) {
+    if (changed === undefined) delete tables[name];
+    else tables[name] = { ...tables[name], ...changed } as TableSyncStatus;
+  }
+  return sumOf(tables);
+}
+
+function changedFields(before: object | undefined, after: object): Partial<TableSyncStatus> {
+  const old = (before ?? {}) as Record<string, unknown>;
+  const isChanged = ([name, value]: [string, unknown]) =>
+    !(name in old) || !isSameField(old[name], value);
+  return Object.fromEntries(Object.entries(after).filter(isChanged));
+}
+
+/** Lists are compared by identity, because they may be long. */
+function isSameField(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (!isObject(a) || !isObject(b)) return false;
+  if (Array.isArray(a) || Array.isArray(b)) return isEmptyList(a) && isEmptyList(b);
+  if ("getTime" in a) return "getTime" in b && Number(a) === Number(b);
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) =>
+    Object.is((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+  );
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isEmptyList = (list: object): boolean => Array.isArray(list) && list.length === 0;
 
 /** Keeps the last snapshot as long as nothing has changed. */
 export class StatusSnapshots {
   readonly #read: () => SyncStatus;
   #last: SyncStatus | undefined;
-  #text = "";
 
   constructor(read: () => SyncStatus) {
     this.#read = read;
@@ -135,19 +216,10 @@ export class StatusSnapshots {
 
   get current(): SyncStatus {
     const status = this.#read();
-    const text = JSON.stringify(status, comparedValue);
-    if (this.#last === undefined || text !== this.#text) {
-      this.#last = deepFreeze(status);
-      this.#text = text;
-    }
+    const isSame = Object.keys(changesOf(this.#last, status)).length === 0;
+    if (this.#last === undefined || !isSame) this.#last = deepFreeze(status);
     return this.#last;
   }
-}
-
-/** The id of suspects tells their keys. */
-function comparedValue(name: string, value: unknown): unknown {
-  if (name === "keys") return undefined;
-  return value === undefined ? null : value;
 }
 
 function deepFreeze<T>(value: T): T {

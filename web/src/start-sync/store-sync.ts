@@ -4,10 +4,13 @@ import { StoreError } from "../errors.ts";
 import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import { Http } from "../sync-remote/http.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
+import { endSync } from "./owned-table.ts";
+import type { OwnerSync } from "./owner-sync.ts";
 import { parseId, type RecordId } from "./records.ts";
 import { StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
 import type {
+  EndTableOptions,
   LostWrite,
   ParkedWrites,
   SyncCoverage,
@@ -21,29 +24,42 @@ export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "feed"
   readonly isPaused: boolean;
 };
 
-export class StoreSync {
+export class StoreSync implements OwnerSync {
+  readonly #options: StoreSyncOptions;
+  readonly #http: Http;
+  readonly #feed: SyncedTableOptions["feed"];
   readonly #tables = new Map<string, SyncedTable>();
   readonly #listeners = new Set<(status: SyncStatus) => void>();
   readonly #snapshots = new StatusSnapshots(() => this.#sum());
   #told: SyncStatus | undefined;
   #willTell = false;
+  #isPaused: boolean;
   #stopping: Promise<void> | undefined;
 
   /** Rejects if a table cannot be opened. */
   static async open(options: StoreSyncOptions): Promise<StoreSync> {
-    const sync = new StoreSync();
-    const onChange = () => sync.#onChange();
-    const { environment, isPaused, settings } = options;
-    const http = new Http({ ...settings.remote, now: environment.clock.now });
-    const feed = feedLoader(http);
-    for (const name of settings.tables.keys())
-      sync.#tables.set(name, await openSyncedTable({ ...options, http, feed, name, onChange }));
-    if (isPaused) sync.pause();
+    const sync = new StoreSync(options);
+    for (const name of options.settings.tables.keys()) await sync.#openTable(name);
+    if (options.isPaused) sync.pause();
     for (const { session } of sync.#tables.values()) session.start();
     return sync;
   }
 
-  private constructor() {}
+  private constructor(options: StoreSyncOptions) {
+    const { environment, settings } = options;
+    this.#options = options;
+    this.#isPaused = options.isPaused;
+    this.#http = new Http({ ...settings.remote, now: environment.clock.now });
+    this.#feed = feedLoader(this.#http);
+  }
+
+  async #openTable(name: string): Promise<SyncedTable> {
+    const onChange = () => this.#onChange();
+    const remote = { http: this.#http, feed: this.#feed };
+    const table = await openSyncedTable({ ...this.#options, ...remote, name, onChange });
+    this.#tables.set(name, table);
+    return table;
+  }
 
   // ---- Status ----------------------------------------------------------------------------------
 
@@ -88,10 +104,12 @@ export class StoreSync {
   }
 
   pause(): void {
+    this.#isPaused = true;
     for (const { session } of this.#tables.values()) session.pause();
   }
 
   resume(): void {
+    this.#isPaused = false;
     for (const { session } of this.#tables.values()) session.resume();
   }
 
@@ -102,6 +120,29 @@ export class StoreSync {
 
   async #stop(): Promise<void> {
     await Promise.all([...this.#tables.values()].map(({ session }) => session.stop()));
+  }
+
+  async endTable(table: string, { pending = "refuse" }: EndTableOptions = {}): Promise<void> {
+    const synced = this.#tables.get(table);
+    if (synced === undefined) return; // another tab has asked for the same
+    await synced.session.stop();
+    try {
+      await endSync(this.#options.host, table, pending === "discard");
+      this.#tables.delete(table);
+    } catch (error) {
+      await this.#continue(table);
+      throw error;
+    } finally {
+      this.#onChange();
+    }
+  }
+
+  /** Syncs a table again whose session was stopped. */
+  async #continue(table: string): Promise<void> {
+    const { session } = await this.#openTable(table);
+    if (this.#stopping) return;
+    if (this.#isPaused) session.pause();
+    session.start();
   }
 
   // ---- What waits ------------------------------------------------------------------------------

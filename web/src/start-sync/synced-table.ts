@@ -7,11 +7,10 @@ import type { Http } from "../sync-remote/http.ts";
 import type { Activity } from "../sync-session/activity.ts";
 import type { Clock } from "../sync-session/clock.ts";
 import { TableSession } from "../sync-session/table-session.ts";
-import type { Store } from "../types.ts";
 import { connector } from "./connect.ts";
 import { coverageOf } from "./coverage.ts";
 import type { Settings, TableSettings } from "./options.ts";
-import { clientName, type OwnedTable, openTable } from "./owned-table.ts";
+import { clientName, type OwnedTable, openTable, type StoreAccess } from "./owned-table.ts";
 import { TableRecords } from "./records.ts";
 import { resolver } from "./resolve.ts";
 import type { SyncCoverage } from "./types.ts";
@@ -29,7 +28,7 @@ export interface SyncedTable {
 }
 
 export interface SyncedTableOptions {
-  readonly store: Store;
+  readonly store: StoreAccess;
   readonly host: SyncHost;
   readonly name: string;
   readonly settings: Settings;

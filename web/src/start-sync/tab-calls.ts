@@ -3,7 +3,7 @@
 import { StoreError } from "../errors.ts";
 import type { Clock } from "../sync-session/clock.ts";
 import { errorFromWire } from "../tabs/messages.ts";
-import type { CallMethod, TabCall, TabResult } from "./tab-messages.ts";
+import type { MethodCall, TabCall, TabResult } from "./tab-messages.ts";
 
 interface Waiting {
   readonly call: TabCall;
@@ -28,8 +28,8 @@ export class TabCalls {
     this.#post = post;
   }
 
-  call(method: CallMethod, id: string | undefined): Promise<unknown> {
-    const call: TabCall = { type: "call", number: ++this.#calls, method, id };
+  call(method: MethodCall): Promise<unknown> {
+    const call: TabCall = { ...method, type: "call", number: ++this.#calls };
     return new Promise((resolve, reject) => {
       const cancel = this.#hasOwner ? () => {} : this.#limit(call);
       this.#waiting.set(call.number, { call, resolve, reject, cancel });

@@ -3,10 +3,11 @@
 
 import type { WireError } from "../tabs/messages.ts";
 import { foldedName } from "./options.ts";
-import type { SyncStatus } from "./types.ts";
+import type { StatusChanges } from "./status.ts";
+import type { EndTableOptions } from "./types.ts";
 
 /** Tabs with other versions of these messages have channels of their own. */
-const version = 1;
+const version = 2;
 
 /** Each set of tables has a channel of its own: a store can be synced by several calls. */
 export function syncChannelName(store: string, tables: Iterable<string>): string {
@@ -24,7 +25,16 @@ export type CallMethod =
   | "retry"
   | "discard"
   | "restore"
-  | "confirmDeletes";
+  | "confirmDeletes"
+  | "endTable";
+
+export interface MethodCall {
+  readonly method: CallMethod;
+  /** Its argument. Of endTable: the table. */
+  readonly id?: string | undefined;
+  /** The option of endTable. */
+  readonly pending?: EndTableOptions["pending"] | undefined;
+}
 
 export type TabMessage = { readonly from: string } & (
   | { readonly type: "hello" } // asks for a "status"
@@ -39,16 +49,16 @@ export interface TabStatus {
   readonly type: "status";
   /** Of the tab since it has begun to sync. Calls that it got before are lost. */
   readonly session: string;
-  readonly status: SyncStatus;
+  readonly changes: StatusChanges; // since the last one
+  /** Whether the changes are all of the status: a tab may begin with this message. */
+  readonly isWhole: boolean;
   readonly isPaused: boolean;
 }
 
 /** May be sent again, to the next owner: each call has the same effect if it is made twice. */
-export interface TabCall {
+export interface TabCall extends MethodCall {
   readonly type: "call";
   readonly number: number;
-  readonly method: CallMethod;
-  readonly id: string | undefined; // its argument
 }
 
 export interface TabResult {

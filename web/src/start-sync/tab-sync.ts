@@ -9,19 +9,21 @@ import type { Store } from "../types.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
 import { toError } from "../util/platform-objects.ts";
 import { estimateOf } from "./estimate.ts";
-import type { Settings } from "./options.ts";
+import { requireOneOf, type Settings } from "./options.ts";
 import { rowCounts } from "./owned-table.ts";
-import { StatusSnapshots, sumOf, unknownStatus } from "./status.ts";
-import type { StoreSync } from "./store-sync.ts";
+import { type OwnerSync, run } from "./owner-sync.ts";
+import { syncStoppedError } from "./port-calls.ts";
+import { changesOf, StatusSnapshots, sumOf, unknownStatus, withChanges } from "./status.ts";
 import { ownerMs, TabCalls } from "./tab-calls.ts";
 import {
-  type CallMethod,
+  type MethodCall,
   syncChannelName,
   type TabCall,
   type TabMessage,
   type TabStatus,
 } from "./tab-messages.ts";
 import type {
+  EndTableOptions,
   LostWrite,
   ParkedWrites,
   Sync,
@@ -40,9 +42,9 @@ export interface TabSyncOptions {
   /** Undefined: no other tab can have the store. */
   readonly channels: ChannelFactory | undefined;
   /** Begins to sync the store, which this tab owns. */
-  readonly open: (isPaused: boolean) => Promise<StoreSync>;
-  /** Called when sync has stopped. */
-  readonly release: () => void;
+  readonly open: (settings: Settings, isPaused: boolean) => Promise<OwnerSync>;
+  /** Called when sync has stopped, or that of one table has ended. */
+  readonly release: (table?: string) => void;
 }
 
 type Unsent<M> = M extends unknown ? Omit<M, "from"> : never;
@@ -57,11 +59,13 @@ export class TabSync implements Sync {
   readonly #listeners = new Set<(status: SyncStatus) => void>();
   readonly #snapshots = new StatusSnapshots(() => this.#status());
   readonly #endings: (() => void)[] = [];
-  #own: StoreSync | undefined;
+  #own: OwnerSync | undefined;
   #ownSession = ""; // names what this tab does since it has begun to sync
   #owner: string | undefined; // the session of the tab that syncs, if it is another one
   #ownerStatus: SyncStatus | undefined; // of that tab
+  #told: SyncStatus | undefined; // the tabs know this status of this tab
   #shown: SyncStatus | undefined; // to listeners
+  readonly #ended = new Set<string>(); // tables
   #change: Promise<unknown> = Promise.resolve();
   #beginError: Error | undefined;
   #cancelRetry = (): void => {};
@@ -110,6 +114,13 @@ export class TabSync implements Sync {
       this.#onSynced = resolve;
       this.#endings.push(this.#options.clock.after(ownerMs, resolve));
     });
+  }
+
+  /** Without the tables whose sync has ended. */
+  get #settings(): Settings {
+    const { settings } = this.#options;
+    const tables = [...settings.tables].filter(([name]) => !this.#ended.has(name));
+    return { ...settings, tables: new Map(tables) };
   }
 
   get #isOwner(): boolean {
@@ -169,7 +180,7 @@ export class TabSync implements Sync {
 
   async #begin(): Promise<void> {
     const isPaused = this.#isPaused;
-    const own = await this.#options.open(isPaused);
+    const own = await this.#options.open(this.#settings, isPaused);
     if (this.#stopping || !this.#isOwner) {
       await own.stop();
       return;
@@ -181,12 +192,12 @@ export class TabSync implements Sync {
     this.#beginError = undefined;
     this.#ownerStatus = undefined;
     own.subscribe(() => {
-      this.#tellTabs();
+      this.#tellTabs({ isWhole: false });
       this.#tellListeners();
     });
     this.#calls.runHere((call) => this.#run(call));
     this.#onSynced();
-    this.#tellTabs();
+    this.#tellTabs({ isWhole: true });
     this.#tellListeners();
   }
 
@@ -196,16 +207,19 @@ export class TabSync implements Sync {
     this.#channel?.post({ ...message, from: this.#id });
   }
 
-  #tellTabs(): void {
+  #tellTabs({ isWhole }: { isWhole: boolean }): void {
     if (this.#own === undefined || this.#stopping || this.#channel === undefined) return;
     const { status } = this.#own;
-    this.#post({ type: "status", session: this.#ownSession, status, isPaused: this.#isPaused });
+    const changes = changesOf(isWhole ? undefined : this.#told, status);
+    this.#told = status;
+    const [session, isPaused] = [this.#ownSession, this.#isPaused];
+    this.#post({ type: "status", session, changes, isWhole, isPaused });
   }
 
   #receive(message: TabMessage): void {
     switch (message.type) {
       case "hello":
-        this.#tellTabs();
+        this.#tellTabs({ isWhole: true });
         break;
       case "status":
         this.#onStatus(message);
@@ -224,15 +238,21 @@ export class TabSync implements Sync {
     }
   }
 
-  #onStatus({ isPaused, session, status }: TabStatus): void {
+  #onStatus({ changes, isPaused, isWhole, session }: TabStatus): void {
     if (this.#own) return; // of an owner that was replaced
     const isNew = this.#owner !== session;
+    if (isNew && !isWhole) {
+      this.#post({ type: "hello" });
+      return;
+    }
     this.#owner = session;
     if (isNew) this.#calls.onOwner();
     // A tab that begins to sync does not know that the others are paused.
     if (isNew && this.#isPaused && !isPaused) this.#post({ type: "pause", isPaused: true });
     else this.#isPaused = isPaused;
-    this.#ownerStatus = status;
+    this.#ownerStatus = withChanges(isWhole ? undefined : this.#ownerStatus, changes);
+    for (const name of this.#settings.tables.keys())
+      if (this.#ownerStatus.tables[name] === undefined) this.#onEnded(name);
     this.#onSynced();
     this.#tellListeners();
   }
@@ -254,26 +274,22 @@ export class TabSync implements Sync {
     }
   }
 
-  #run({ id = "", method }: Pick<TabCall, "id" | "method">): Promise<unknown> {
-    const own = this.#own as StoreSync;
-    switch (method) {
-      case "now":
-      case "coverage":
-        return own[method]();
-      case "pending":
-      case "parked":
-      case "lost":
-        return listOf<unknown>(own[method]());
-      default:
-        return own[method](id);
-    }
+  async #run(call: MethodCall): Promise<unknown> {
+    const result = await run(this.#own as OwnerSync, call);
+    if (call.method === "endTable") this.#onEnded(call.id as string);
+    return result;
+  }
+
+  #onEnded(table: string): void {
+    if (this.#ended.has(table)) return;
+    this.#ended.add(table);
+    this.#options.release(table);
   }
 
   /** Runs the call in the tab that owns the store. */
-  async #call<T>(method: CallMethod, id?: string): Promise<T> {
-    if (this.#stopping) throw stoppedError();
-    const call = { method, id };
-    return (await (this.#own ? this.#run(call) : this.#calls.call(method, id))) as T;
+  async #call<T>(call: MethodCall): Promise<T> {
+    if (this.#stopping) throw syncStoppedError();
+    return (await (this.#own ? this.#run(call) : this.#calls.call(call))) as T;
   }
 
   // ---- Status ----------------------------------------------------------------------------------
@@ -285,7 +301,7 @@ export class TabSync implements Sync {
   #status(): SyncStatus {
     if (this.#own) return this.#own.status;
     const phase = this.#stopping ? "stopped" : this.#isPaused ? "paused" : "connecting";
-    const names = [...this.#options.settings.tables.keys()];
+    const names = [...this.#settings.tables.keys()];
     const error = this.#beginError && beginErrorOf(this.#beginError);
     const unknown = () =>
       sumOf(Object.fromEntries(names.map((name) => [name, { ...unknownStatus(phase), error }])));
@@ -309,7 +325,7 @@ export class TabSync implements Sync {
   // ---- Control ---------------------------------------------------------------------------------
 
   now(): Promise<SyncReport> {
-    return this.#call("now");
+    return this.#call({ method: "now" });
   }
 
   pause(): void {
@@ -348,44 +364,53 @@ export class TabSync implements Sync {
     for (const end of this.#endings) end();
     this.#cancelRetry();
     this.#channel?.close();
-    this.#calls.rejectAll(stoppedError());
+    this.#calls.rejectAll(syncStoppedError());
+  }
+
+  async endTable(table: string, { pending }: EndTableOptions = {}): Promise<void> {
+    const { tables } = this.#options.settings;
+    if (!tables.has(table)) throw unknownTableError(table, [...tables.keys()]);
+    if (pending !== undefined) requireOneOf("pending", pending, ["refuse", "discard"]);
+    if (this.#ended.has(table)) return;
+    await this.#call({ method: "endTable", id: table, pending });
+    this.#onEnded(table);
   }
 
   // ---- What waits ------------------------------------------------------------------------------
 
   async *pending(): AsyncGenerator<SyncWrite> {
     if (this.#own) yield* this.#own.pending();
-    else yield* await this.#call<SyncWrite[]>("pending");
+    else yield* await this.#call<SyncWrite[]>({ method: "pending" });
   }
 
   async *parked(): AsyncGenerator<ParkedWrites> {
     if (this.#own) yield* this.#own.parked();
-    else yield* await this.#call<ParkedWrites[]>("parked");
+    else yield* await this.#call<ParkedWrites[]>({ method: "parked" });
   }
 
   async *lost(): AsyncGenerator<LostWrite> {
     if (this.#own) yield* this.#own.lost();
-    else yield* await this.#call<LostWrite[]>("lost");
+    else yield* await this.#call<LostWrite[]>({ method: "lost" });
   }
 
   retry(id: string): Promise<void> {
-    return this.#call("retry", id);
+    return this.#call({ method: "retry", id });
   }
 
   discard(id: string): Promise<void> {
-    return this.#call("discard", id);
+    return this.#call({ method: "discard", id });
   }
 
   restore(id: string): Promise<void> {
-    return this.#call("restore", id);
+    return this.#call({ method: "restore", id });
   }
 
   confirmDeletes(id: string): Promise<boolean> {
-    return this.#call("confirmDeletes", id);
+    return this.#call({ method: "confirmDeletes", id });
   }
 
   coverage(): Promise<readonly SyncCoverage[]> {
-    return this.#call("coverage");
+    return this.#call({ method: "coverage" });
   }
 
   /** For <table-explorer>, which shows the switches of a faultyFetch(). */
@@ -394,14 +419,8 @@ export class TabSync implements Sync {
   }
 
   async estimate(): Promise<SyncEstimate> {
-    return estimateOf(this.#options.settings, await rowCounts(this.#options.store));
+    return estimateOf(this.#settings, await rowCounts(this.#options.store));
   }
-}
-
-async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
 }
 
 const beginErrorOf = (error: Error): SyncError => ({
@@ -410,5 +429,7 @@ const beginErrorOf = (error: Error): SyncError => ({
   hint: (error as Partial<StoreError>).hint || "Sync tries again.",
 });
 
-const stoppedError = (): StoreError =>
-  new StoreError("StoreClosed", "Sync was stopped.", { hint: "Call startSync() again." });
+function unknownTableError(table: string, tables: readonly string[]): StoreError {
+  const hint = `Pass one of ${tables.join(", ")}.`;
+  return new StoreError("ValidationFailed", `The table ${table} is not synced.`, { hint });
+}

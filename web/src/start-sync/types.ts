@@ -33,6 +33,11 @@ export interface SyncRemote {
   credential?: Credential | (() => Promise<Credential>);
   /** Default: the platform's. */
   fetch?: typeof fetch;
+  /**
+   * The version of the service's protocol, as the header x-ms-version of each request, such as
+   * "2019-02-02". Default: that of the credential. In a page, each URL then needs a preflight.
+   */
+  version?: string;
 }
 
 export interface SyncTableOptions {
@@ -106,8 +111,26 @@ export type Resolution = SyncEntity | "remote" | "local" | "delete" | "park";
  */
 export type SyncPhase = "connecting" | "downloading" | "syncing" | "idle" | "paused" | "stopped";
 
+/** How far the first download of a table has come, since this process began or continued it. */
+export interface SyncProgress {
+  readonly rows: number;
+  /** Of the remote's responses, before compression. */
+  readonly bytes: number;
+  /** The key ranges that are read in parallel, and how many of them are complete. */
+  readonly ranges: number;
+  readonly rangesDone: number;
+  /** From 0 to 1, estimated from keys. Undefined: not known yet. */
+  readonly fraction: number | undefined;
+  /** In the last seconds. */
+  readonly rowsPerSecond: number;
+  /** Estimated. Undefined: not known yet. */
+  readonly remainingMs: number | undefined;
+}
+
 export interface TableSyncStatus {
   readonly phase: SyncPhase;
+  /** While the table is read for the first time. */
+  readonly progress: SyncProgress | undefined;
   /** Whether the last request was answered. Undefined: nothing was sent yet. */
   readonly online: boolean | undefined;
   /** Local operations that the remote does not have. */
@@ -227,6 +250,14 @@ export interface SyncCoverage {
 
 // ---- Sync ------------------------------------------------------------------------------------
 
+export interface EndTableOptions {
+  /**
+   * What happens to local writes that the remote does not have. "refuse" (default): the table goes
+   * on to be synced. "discard": they are never sent. The entities stay as they are here.
+   */
+  pending?: "refuse" | "discard";
+}
+
 export interface Sync {
   /** Frozen. The same object until something changes. */
   readonly status: SyncStatus;
@@ -242,6 +273,12 @@ export interface Sync {
   resume(): void;
   /** Ends syncing. Local writes are kept, and sent after the next startSync(). */
   stop(): Promise<void>;
+  /**
+   * Ends the sync of one table for good. Its entities stay, in an ordinary table, and its lost
+   * writes are dropped. Rejects with RestError TableHasPendingOperations if the remote does not
+   * have all local writes, unless the option `pending` is "discard".
+   */
+  endTable(table: string, options?: EndTableOptions): Promise<void>;
   /** The local writes that the remote does not have, without those that are parked. */
   pending(): AsyncIterable<SyncWrite>;
   parked(): AsyncIterable<ParkedWrites>;

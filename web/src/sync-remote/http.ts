@@ -11,6 +11,8 @@ export interface HttpOptions {
   /** The URL of the account, perhaps with a shared access signature. */
   readonly url: string;
   readonly credential?: CredentialSource | undefined;
+  /** The header x-ms-version of all requests. Default: that of the credential. */
+  readonly version?: string | undefined;
   /** Default: the platform's. */
   readonly fetch?: typeof fetch | undefined;
   readonly now: Platform["now"];
@@ -140,7 +142,7 @@ export class Http {
     periodsMax?: number,
   ): Promise<Sent | Exclude<HttpResult, HttpResponse>> {
     const { method, path, query = {}, headers = {}, body = null, sendBefore } = request;
-    const { now, timeoutMs = timeoutMsDefault } = this.#options;
+    const { now, timeoutMs = timeoutMsDefault, version } = this.#options;
     const url = new URL(`${this.base}/${path}`);
     const authorized = this.#authorizer.authorize(url, now().wallMs);
     const added = await new TimeLimit(timeoutMs).race(authorized).catch(() => undefined);
@@ -151,7 +153,12 @@ export class Http {
       url.search = [...queryTexts(query), sas].filter(Boolean).join("&");
       const init = {
         method,
-        headers: { Accept: accept, ...headers, ...added.headers },
+        headers: {
+          Accept: accept,
+          ...headers,
+          ...added.headers,
+          ...(version && { "x-ms-version": version }),
+        },
         body,
         // With "no-store", Chromium would not use its cache of preflights either.
         cache: method === "GET" ? "no-store" : "default",

@@ -81,7 +81,9 @@ export class Scans {
     const idle = isIdle ? (position.idle ?? 0) + 1 : undefined;
     if (idle === idleMax) return { answer: { kind: "failed" }, result };
     const token = next && JSON.stringify({ ...next, idle });
-    return { answer: { kind: "page", rows, token }, result };
+    // Keys and texts are mostly ASCII, so this is about the number of bytes.
+    const bytes = (result as HttpResponse).text.length;
+    return { answer: { kind: "page", rows, token, bytes }, result };
   }
 
   #requestOf(

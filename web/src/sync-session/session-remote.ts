@@ -27,6 +27,7 @@ export interface SessionRemoteOptions {
   readonly reachability: Reachability;
   /** Called before another credential is asked for. */
   readonly onUnauthorized: () => void;
+  readonly onPage: (request: ScanRequest, page: ScanAnswer & { kind: "page" }) => void;
   readonly onChange: () => void;
 }
 
@@ -63,11 +64,12 @@ export class SessionRemote implements Remote {
    * repeats one page of each range at most.
    */
   async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
-    const { budget, remote, store } = this.#options;
+    const { budget, onPage, remote, store } = this.#options;
     const isDownload = !request.keysOnly && request.since === undefined;
     if (request.keysOnly) await budget.available();
     if (isDownload && request.token !== undefined) await store.stored();
     const answer = await this.#send(() => remote.scan(request));
+    if (answer.kind === "page") onPage(request, answer);
     if (request.keysOnly && answer.kind === "page") budget.spend(answer.rows.length);
     return answer;
   }

@@ -4,15 +4,18 @@
 
 import { backOffMs } from "../sync/back-off.ts";
 import type { SyncContext, SyncRules, SyncStatus } from "../sync/context.ts";
+import type { KeyRange } from "../sync/keys.ts";
 import { Puller } from "../sync/puller.ts";
 import { Pusher } from "../sync/pusher.ts";
 import type { Failure } from "../sync/remote.ts";
 import { Requests } from "../sync/requests.ts";
+import { scanState } from "../sync/scan-state.ts";
 import type { ActivityEvent } from "./activity.ts";
 import type { Backlog } from "./backlog.ts";
 import { BacklogCount } from "./backlog-count.ts";
 import { SessionTime } from "./clock.ts";
 import { CountingStore } from "./counting-store.ts";
+import { DownloadProgress, type DownloadStatus } from "./download-progress.ts";
 import { EntityBudget } from "./entity-budget.ts";
 import type { FeedWork } from "./feed-work.ts";
 import { Gate } from "./gate.ts";
@@ -38,6 +41,8 @@ export interface SessionStatus extends SyncStatus, Backlog {
   readonly isFollowing: boolean;
   readonly confirmed: number; // operations
   readonly changedRows: number; // by pulls
+  /** While the table is read for the first time. The same object until it changes. */
+  readonly progress: DownloadStatus | undefined;
   /** The store has failed, and the session tries again. */
   readonly storeError: unknown;
 }
@@ -80,6 +85,7 @@ export class TableSession {
   readonly #endings: (() => void)[] = [];
   #begun: Promise<Work> | undefined;
   #work: Work | undefined;
+  #progress: DownloadProgress | undefined; // until the table is downloaded
   #isPaused = false;
   #isStopped = false;
   #wasPending = false;
@@ -126,6 +132,7 @@ export class TableSession {
       isFollowing: this.#work?.feed?.isFollowing ?? false,
       confirmed: this.#pushed.settled.confirmed,
       changedRows: this.#pulled.rows,
+      progress: this.#work?.pull.isDownloaded ? undefined : this.#progress?.status,
       storeError: Object.values(this.#failures).find(({ error }) => error !== undefined)?.error,
     };
   }
@@ -318,6 +325,7 @@ export class TableSession {
       budget: this.#budget,
       reachability: this.#reachability,
       onUnauthorized: () => this.#onUnauthorized(),
+      onPage: (request, page) => this.#progress?.onPage(request, page),
       onChange: this.#options.onChange,
     });
     const ranges = await rangesOf({ store, remote, split, partitions: settings.partitions });
@@ -335,6 +343,7 @@ export class TableSession {
       hasTimestampFilter: remote.traits.hasTimestampFilter,
     });
     await pull.open();
+    if (!pull.isDownloaded) this.#progress = await this.#progressOf(ranges);
     if (connected.openFeed && settings.direction !== "push")
       feed = await this.#feedWork(context, requests, pull);
     const pushed = { ...shared, store: this.#pushed, status: this.#pushStatus };
@@ -361,6 +370,14 @@ export class TableSession {
         pull.wake();
         onChange();
       },
+    });
+  }
+
+  async #progressOf(ranges: SyncRules["ranges"]): Promise<DownloadProgress> {
+    const now = () => this.#time.now().monotonicMs;
+    return await this.#store.read((view) => {
+      const isDone = (range: KeyRange) => scanState(view, range).watermark !== undefined;
+      return new DownloadProgress(now, ranges, isDone);
     });
   }
 

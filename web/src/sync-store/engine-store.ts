@@ -1,9 +1,10 @@
 // The real store of sync, over an engine: reads a version, and applies drafts. Who calls it decides
-// when commits are stored, and loads parts (owner-store.ts).
+// when commits are stored, and loads parts (owner-store.ts). In a worker, the engine is of another
+// script, so objects of its classes are recognized by their shape.
 
 import { RequestEncoder } from "../client/request-encoder.ts";
 import { Draft, type Put } from "../sync/draft.ts";
-import { PartsNeeded } from "../wasm/engine.ts";
+import type { PartsNeeded } from "../wasm/engine.ts";
 import { Changes } from "./changes.ts";
 import { EngineView } from "./engine-view.ts";
 import { PartsMissing, type SyncEngine } from "./hidden-reader.ts";
@@ -72,7 +73,7 @@ export class EngineStore {
       for (const put of puts) changes.add(put);
       const parts = changes.encode(this.#encoder, this.#table);
       const changed = this.#engine.applySynced(parts, seen, publishes, nowMs);
-      if (changed instanceof PartsNeeded) return changed;
+      if (typeof changed !== "boolean") return changed;
       for (const { table, key } of changed ? puts : [])
         if (table === "rows" || table === "bases") this.#touched.add(key, seen + 1);
       const bytes = parts.reduce((sum, { message }) => sum + message.length, 0);

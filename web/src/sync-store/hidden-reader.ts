@@ -4,7 +4,7 @@ import { responseKind } from "../client/message-layout.ts";
 import { RequestEncoder } from "../client/request-encoder.ts";
 import { ResponseDecoder } from "../client/response-decoder.ts";
 import { ShapeCache } from "../client/row-shapes.ts";
-import { type Engine, PartsNeeded } from "../wasm/engine.ts";
+import type { Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { RowKey, TableNumber } from "./hidden-keys.ts";
 import { decodeRowPage, type HiddenRow, type RowPage } from "./row-decoder.ts";
 
@@ -81,7 +81,7 @@ export class HiddenReader {
   /** Returns undefined if there is no such row. Most reads are of absent rows. */
   #read(table: TableNumber, message: Uint8Array): RowPage | undefined {
     const response = this.#engine.readSynced(table, message);
-    if (response instanceof PartsNeeded) throw new PartsMissing(response);
+    if ("ids" in response) throw new PartsMissing(response);
     if (response[0] === responseKind.error && this.#isNotFound(response)) return undefined;
     const copy = response.slice();
     return this.#decoder.message(copy, responseKind.page, (reader) =>

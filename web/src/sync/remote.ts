@@ -82,6 +82,8 @@ export type ScanAnswer =
       readonly kind: "page";
       readonly rows: readonly ScannedRow[];
       readonly token: string | undefined; // undefined: the last page
+      /** The size of the response's body, before compression. */
+      readonly bytes?: number | undefined;
     }
   /** There may be more pages, but the remote's CORS rules hide the headers that tell. */
   | { readonly kind: "tokensHidden" }

@@ -4,8 +4,9 @@
 
 export interface Channel {
   // Sends a message. `bytes`: views in the message whose buffers may be transferred; the caller
-  // must not use these views afterwards.
-  post(message: unknown, bytes?: readonly Uint8Array[]): void;
+  // must not use these views afterwards. `ports`: those in the message, which a BroadcastChannel
+  // cannot send.
+  post(message: unknown, bytes?: readonly Uint8Array[], ports?: readonly MessagePort[]): void;
   close(): void;
 }
 
@@ -42,9 +43,10 @@ export function ownBuffer(bytes: Uint8Array): Uint8Array {
 export function portChannel(port: MessagePort, onMessage: (message: unknown) => void): Channel {
   port.onmessage = (event) => onMessage(event.data);
   return {
-    post(message, bytes = []) {
+    post(message, bytes = [], ports = []) {
       const movable = bytes.filter((view) => view === ownBuffer(view));
-      port.postMessage(message, [...new Set(movable.map(({ buffer }) => buffer as ArrayBuffer))]);
+      const buffers = new Set(movable.map(({ buffer }) => buffer as ArrayBuffer));
+      port.postMessage(message, [...buffers, ...ports]);
     },
     close() {
       port.close();

@@ -215,6 +215,7 @@ export type ToWorker<Settings> =
   | { type: "lifecycle"; event: LifecycleEvent; hidden: boolean }
   | { type: "persisted"; granted: boolean } // the response to "persist"
   | { type: "last-seen"; lastSeen: Date | undefined } // the response to "get-last-seen"
+  | { type: "sync"; url: string; port: MessagePort } // WorkerSync.connect()
   | { type: "close" };
 
 export type FromWorker =

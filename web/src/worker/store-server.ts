@@ -82,6 +82,9 @@ class StoreServer {
       case "last-seen":
         this.#resolveLastSeen(message.lastSeen);
         break;
+      case "sync":
+        void this.#startSync(message);
+        break;
       case "close":
         void this.#close();
         break;
@@ -147,6 +150,18 @@ class StoreServer {
       this.#holdLock();
     }
     this.#lifecycle.update(hidden, event);
+  }
+
+  // Loads the code of sync, which is a script of its own: most stores are not synced. It registers
+  // the function that serves the port, because a bundler may make it a script without exports.
+  async #startSync({ url, port }: ToWorker<TransferableSettings> & { type: "sync" }) {
+    try {
+      await import(/* @vite-ignore */ /* webpackIgnore: true */ url);
+      const { entitableSync } = globalThis as { entitableSync?: (...args: unknown[]) => void };
+      entitableSync?.(port, this.#host);
+    } catch (error) {
+      port.postMessage({ failed: errorToWire(error) });
+    }
   }
 
   #persist(): Promise<boolean> {

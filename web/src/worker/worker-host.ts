@@ -27,6 +27,7 @@ import type {
   Host,
   ListenerConnection,
   Transport,
+  WorkerSync,
 } from "../transport.ts";
 import type {
   AbortSignalLike,
@@ -186,6 +187,11 @@ export class WorkerHost implements Host {
 
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void {
     return this.#events.on(event, listener);
+  }
+
+  async startSync(): Promise<WorkerSync> {
+    this.#requireOpen();
+    return { connect: (url, port) => this.#post({ type: "sync", url, port }, [port]) };
   }
 
   close(): Promise<void> {
@@ -361,8 +367,8 @@ export class WorkerHost implements Host {
     else this.#shutDown(workerLostError(this.#name));
   }
 
-  #post(message: ToWorker<TransferableSettings>): void {
-    if (this.#state !== "closed") this.#channel.post(message);
+  #post(message: ToWorker<TransferableSettings>, ports?: readonly MessagePort[]): void {
+    if (this.#state !== "closed") this.#channel.post(message, [], ports);
   }
 }
 

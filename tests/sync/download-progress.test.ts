@@ -1,0 +1,103 @@
+// Tests the estimates of how far a first download has come.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { KeyRange } from "../../web/src/sync/keys.ts";
+import type { ScannedRow } from "../../web/src/sync/remote.ts";
+import { DownloadProgress } from "../../web/src/sync-session/download-progress.ts";
+import { KeyPositions } from "../../web/src/sync-session/key-positions.ts";
+
+const row = (key: string): ScannedRow => ({
+  key,
+  row: { properties: new Map(), etag: "e", timestamp: 1n },
+});
+const page = (rows: number, last: string, token?: string) =>
+  ({
+    kind: "page",
+    rows: Array.from({ length: rows }, () => row(last)),
+    token,
+    bytes: rows * 100,
+  }) as const;
+const request = (range: KeyRange) => ({ range, keysOnly: false, isFiltered: false });
+
+describe("the position of a key", () => {
+  test("is estimated from the characters that keys have", () => {
+    const positions = new KeyPositions();
+    for (let digit = 0; digit < 10; ++digit) positions.learn(`p${digit}\0r`);
+    const range = { from: "p000", to: "p900" };
+    const at = (key: string) => Math.round(10 * (positions.fractionOf(key, range) ?? Number.NaN));
+    assert.deepEqual(["p000", "p450", "p900", "p950", "o"].map(at), [0, 5, 10, 10, 0]);
+  });
+
+  test("rises with the key, and is unknown in a range without an end", () => {
+    const positions = new KeyPositions();
+    const keys = ["a\0", "a\x001", "a\x002", "b\0", "b\x001", "c\0"];
+    for (const key of [...keys, "d"]) positions.learn(key);
+    const fractions = keys.map((key) => positions.fractionOf(key, { from: "", to: "d" }) ?? -1);
+    assert.deepEqual([...fractions].sort(), fractions);
+    assert.equal(new Set(fractions).size, keys.length);
+    assert.equal(positions.fractionOf("b\0", { from: "" }), undefined);
+  });
+});
+
+describe("the progress of a download", () => {
+  const ranges = [{ from: "", to: "b" }, { from: "b", to: "c" }, { from: "c" }];
+
+  test("counts rows, bytes and ranges, and estimates the rest", () => {
+    let now = 0;
+    const progress = new DownloadProgress(
+      () => now,
+      ranges,
+      () => false,
+    );
+    assert.equal(progress.status.fraction, undefined);
+    now = 1000;
+    progress.onPage(request({ from: "b", to: "c" }), page(1000, "b\x005", "more"));
+    const { fraction = 0, remainingMs = 0, rowsPerSecond } = progress.status;
+    assert(fraction > 0 && fraction < 1, `${fraction}`);
+    assert.equal(rowsPerSecond, 1000);
+    assert(Math.abs(remainingMs - (1000 * (1 - fraction)) / fraction) < 1);
+    progress.onPage(request({ from: "b\x005\0", to: "c" }), page(500, "b\x009"));
+    now = 2000;
+    progress.onPage(request({ from: "", to: "b" }), page(1000, "a\x001"));
+    assert.equal(progress.status.rangesDone, 2);
+    progress.onPage(request({ from: "c" }), page(10, "c\x001"));
+    assert.deepEqual(progress.status, {
+      rows: 2510,
+      bytes: 251_000,
+      ranges: 3,
+      rangesDone: 3,
+      fraction: 1,
+      rowsPerSecond: 1255,
+      remainingMs: 0,
+    });
+  });
+
+  test("continues what an earlier process has read", () => {
+    let now = 0;
+    const progress = new DownloadProgress(
+      () => now,
+      ranges,
+      ({ from }) => from === "",
+    );
+    assert.equal(progress.status.rangesDone, 1);
+    now = 100;
+    progress.onPage(request({ from: "b", to: "c" }), page(100, "b\x009"));
+    const { fraction, rangesDone, remainingMs = 0 } = progress.status;
+    assert.deepEqual([rangesDone, Math.round((fraction ?? 0) * 3)], [2, 2]);
+    assert(remainingMs > 0);
+  });
+
+  test("has nothing of queries for changes and of comparisons", () => {
+    const progress = new DownloadProgress(
+      () => 0,
+      ranges,
+      () => false,
+    );
+    const { status } = progress;
+    const asked = request({ from: "c" });
+    assert.equal(progress.onPage({ ...asked, keysOnly: true }, page(10, "c\x001")), false);
+    assert.equal(progress.onPage({ ...asked, since: 1n }, page(10, "c\x001")), false);
+    assert.equal(progress.status, status);
+  });
+});

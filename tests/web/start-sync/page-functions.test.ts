@@ -1,0 +1,150 @@
+// Tests that a store in a worker calls the functions in the options of its page.
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { isTokenCredential } from "../../../web/src/data-tables/credentials.ts";
+import type { Credential, TokenCredential } from "../../../web/src/data-tables/types.ts";
+import { StoreError } from "../../../web/src/errors.ts";
+import { settingsOf } from "../../../web/src/start-sync/options.ts";
+import {
+  servePageFunctions,
+  settingsFromPage,
+  settingsToSend,
+} from "../../../web/src/start-sync/page-functions.ts";
+import { PortCalls } from "../../../web/src/start-sync/port-calls.ts";
+import type { SyncRemote, SyncTableOptions } from "../../../web/src/start-sync/types.ts";
+
+const url = "https://lamps.table.core.windows.net";
+
+/** Returns the settings that the worker has. */
+function sent(
+  t: TestContext,
+  remote: Partial<SyncRemote>,
+  table: SyncTableOptions = {},
+): ReturnType<typeof settingsFromPage> {
+  const settings = settingsOf({ remote: { url, ...remote }, tables: { people: table } });
+  const { port1, port2 } = new MessageChannel();
+  const page = new PortCalls(port1 as unknown as MessagePort, servePageFunctions(settings));
+  const worker = new PortCalls(port2 as unknown as MessagePort, {});
+  t.after(() => {
+    page.close(new Error("The test has ended."));
+    worker.close(new Error("The test has ended."));
+  });
+  return settingsFromPage(structuredClone(settingsToSend(settings)), worker);
+}
+
+async function credentialOf(t: TestContext, credential: SyncRemote["credential"]) {
+  const source = sent(t, credential === undefined ? {} : { credential }).remote.credential;
+  return await (source as () => Promise<Credential>)();
+}
+
+describe("a credential", () => {
+  test("is that of the page: an object, or what a function returns", async (t) => {
+    const signature = { signature: "sv=1" };
+    assert.deepEqual(await credentialOf(t, signature), signature);
+    assert.deepEqual(await credentialOf(t, async () => signature), signature);
+    const official = new (class {
+      get name() {
+        return "devstoreaccount1";
+      }
+      get key() {
+        return "a2V5";
+      }
+    })();
+    const named = { name: "devstoreaccount1", key: "a2V5" };
+    assert.deepEqual(await credentialOf(t, official), named);
+    assert.equal(sent(t, {}).remote.credential, undefined);
+  });
+
+  test("with tokens stays in the page", async (t) => {
+    const scopes: string[] = [];
+    const tokens: TokenCredential = {
+      getToken: async (scope) => {
+        scopes.push(String(scope));
+        return { token: "t", expiresOnTimestamp: 7 };
+      },
+    };
+    const credential = await credentialOf(t, async () => tokens);
+    assert(isTokenCredential(credential));
+    assert.deepEqual(await credential.getToken("scope"), { token: "t", expiresOnTimestamp: 7 });
+    assert.deepEqual(scopes, ["scope"]);
+  });
+
+  test("can fail, with the error of the page", async (t) => {
+    const failing = async () => {
+      throw new StoreError("ValidationFailed", "no credential");
+    };
+    await assert.rejects(credentialOf(t, failing), { code: "ValidationFailed" });
+  });
+});
+
+test("a function decides about conflicts in the page", async (t) => {
+  const { tables } = sent(t, {}, { conflict: ({ local }) => ({ ...local, n: 2n }) as never });
+  const { conflict } = tables.get("people") ?? {};
+  assert(typeof conflict === "function");
+  const local = { partitionKey: "p", rowKey: "1", at: new Date(1), bytes: new Uint8Array([1]) };
+  assert.deepEqual(await conflict({ table: "people", local }), { ...local, n: 2n });
+  assert.equal(sent(t, {}, { conflict: "merge" }).tables.get("people")?.conflict, "merge");
+});
+
+describe("fetch", () => {
+  test("is called in the page, and its response arrives in chunks", async (t) => {
+    const seen: unknown[] = [];
+    const { remote } = sent(t, {
+      fetch: async (input, init) => {
+        seen.push(String(input), init?.method, init?.body);
+        return new Response("[1,2]", { status: 201, headers: { "x-ms-a": "1" } });
+      },
+    });
+    const response = await remote.fetch?.(new URL(`${url}/people()`), {
+      method: "POST",
+      body: "b",
+    });
+    assert.deepEqual(seen, [`${url}/people()`, "POST", "b"]);
+    assert.deepEqual([response?.status, response?.headers.get("x-ms-a")], [201, "1"]);
+    assert.equal(await response?.text(), "[1,2]");
+  });
+
+  test("has responses without a body, and none to a request that was redirected", async (t) => {
+    let answer = new Response(null, { status: 204 });
+    const { remote } = sent(t, { fetch: async () => answer });
+    assert.equal((await remote.fetch?.(url))?.status, 204);
+    answer = Response.error();
+    await assert.rejects(async () => await remote.fetch?.(url), /redirected/);
+  });
+
+  test("ends in the page if it is aborted", async (t) => {
+    let signal: AbortSignal | null | undefined;
+    const { remote } = sent(t, {
+      fetch: (_, init) => {
+        ({ signal } = init ?? {});
+        return new Promise((_resolve, reject) => {
+          signal?.addEventListener("abort", () => reject(new TypeError("aborted")));
+        });
+      },
+    });
+    const abort = new AbortController();
+    const answer = remote.fetch?.(url, { signal: abort.signal });
+    setTimeout(() => abort.abort(), 5);
+    await assert.rejects(async () => await answer, /aborted/);
+    assert.equal(signal?.aborted, true);
+  });
+});
+
+describe("calls over a port", () => {
+  test("reject when the port is closed, and if the other end fails", async () => {
+    const { port1, port2 } = new MessageChannel();
+    const calls = new PortCalls(port1 as unknown as MessagePort, {});
+    const waiting = calls.call("any");
+    calls.close(new StoreError("StoreClosed", "closed"));
+    await assert.rejects(waiting, { code: "StoreClosed" });
+    await assert.rejects(calls.call("any"), { code: "StoreClosed" });
+    calls.tell("any");
+    port2.close();
+    const other = new MessageChannel();
+    const failing = new PortCalls(other.port1 as unknown as MessagePort, {});
+    const answer = failing.call("any");
+    other.port2.postMessage({ failed: { name: "Error", message: "no script" } });
+    await assert.rejects(answer, /no script/);
+  });
+});

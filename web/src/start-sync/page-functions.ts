@@ -1,0 +1,164 @@
+// The functions in the options of startSync(), for a store in a worker. They are called in the
+// page: a function cannot be sent. The page serves the calls (servePageFunctions), and the worker
+// has functions that make them (settingsFromPage).
+
+import { isTokenCredential } from "../data-tables/credentials.ts";
+import type { Credential, TokenCredential } from "../data-tables/types.ts";
+import type { Settings, TableSettings } from "./options.ts";
+import type { CallHandlers, PortCalls } from "./port-calls.ts";
+import type { Conflict, Resolution, Resolve, SyncRemote } from "./types.ts";
+
+type SentTable = Omit<TableSettings, "conflict"> & {
+  /** "ask": the page has a function. */
+  readonly conflict: Exclude<TableSettings["conflict"], Resolve> | "ask";
+};
+
+/** Settings as a port can send them. */
+export interface SentSettings extends Omit<Settings, "remote" | "tables"> {
+  readonly remote: Omit<SyncRemote, "credential" | "fetch">;
+  readonly hasCredential: boolean;
+  readonly hasFetch: boolean;
+  readonly tables: ReadonlyMap<string, SentTable>;
+}
+
+/** A credential with a function stays in the page. */
+type SentCredential = Exclude<Credential, TokenCredential> | { readonly token: number };
+
+/** How a response begins. Its body follows in chunks. */
+interface SentResponse {
+  readonly id: number;
+  readonly status: number;
+  readonly type: ResponseType;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+export function settingsToSend({ remote, tables, ...others }: Settings): SentSettings {
+  const { credential, fetch, ...sent } = remote;
+  const sentTables = [...tables].map(([name, { conflict, ...table }]): [string, SentTable] => [
+    name,
+    { ...table, conflict: typeof conflict === "function" ? "ask" : conflict },
+  ]);
+  return {
+    ...others,
+    remote: sent,
+    hasCredential: credential !== undefined,
+    hasFetch: fetch !== undefined,
+    tables: new Map(sentTables),
+  };
+}
+
+// ---- The page --------------------------------------------------------------------------------
+
+/** Returns the handlers of the calls that the worker makes. */
+export function servePageFunctions({ remote, tables }: Settings): CallHandlers {
+  return {
+    ...serveCredentials(remote.credential),
+    ...serveFetch(remote.fetch),
+    conflict: (table: string, conflict: Conflict) => {
+      const resolve = tables.get(table)?.conflict;
+      return typeof resolve === "function" ? resolve(conflict) : resolve;
+    },
+  };
+}
+
+function serveCredentials(source: SyncRemote["credential"]): CallHandlers {
+  const tokens: TokenCredential[] = [];
+  return {
+    credential: async (): Promise<SentCredential> => {
+      const isFunction = typeof source === "function" && !isTokenCredential(source);
+      const credential = (isFunction ? await source() : source) as Credential;
+      if (isTokenCredential(credential)) {
+        if (!tokens.includes(credential)) tokens.push(credential);
+        return { token: tokens.indexOf(credential) };
+      }
+      if ("signature" in credential) return { signature: credential.signature };
+      return { name: credential.name, key: credential.key };
+    },
+    token: (token: number, scope: string) => tokens[token]?.getToken(scope) ?? null,
+  };
+}
+
+function serveFetch(send: SyncRemote["fetch"]): CallHandlers {
+  const bodies = new Map<number, ReadableStreamDefaultReader<Uint8Array>>();
+  const aborts = new Map<number, AbortController>();
+  return {
+    fetch: async (id: number, url: string, init: RequestInit): Promise<SentResponse> => {
+      const abort = new AbortController();
+      aborts.set(id, abort);
+      const response = await (send ?? fetch)(url, { ...init, signal: abort.signal });
+      const { headers, status, type } = response;
+      const reader = response.body?.getReader();
+      if (reader) bodies.set(id, reader);
+      return { id, status, type, headers: [...headers] };
+    },
+    chunk: async (id: number) => (await bodies.get(id)?.read())?.value,
+    endFetch: (id: number) => {
+      aborts.get(id)?.abort();
+      aborts.delete(id);
+      bodies.delete(id);
+    },
+  };
+}
+
+// ---- The worker ------------------------------------------------------------------------------
+
+export function settingsFromPage(sent: SentSettings, page: PortCalls): Settings {
+  const { hasCredential, hasFetch, remote, tables, ...others } = sent;
+  const withFunctions = [...tables].map(([name, table]): [string, TableSettings] => {
+    const ask = (conflict: Conflict) => page.call<Resolution>("conflict", name, conflict);
+    return [name, { ...table, conflict: table.conflict === "ask" ? ask : table.conflict }];
+  });
+  return {
+    ...others,
+    remote: {
+      ...remote,
+      ...(hasCredential && { credential: () => credentialOfPage(page) }),
+      ...(hasFetch && { fetch: fetchOfPage(page) }),
+    },
+    tables: new Map(withFunctions),
+  };
+}
+
+async function credentialOfPage(page: PortCalls): Promise<Credential> {
+  const sent = await page.call<SentCredential>("credential");
+  if (!("token" in sent)) return sent;
+  return { getToken: (scope) => page.call("token", sent.token, scope) };
+}
+
+function fetchOfPage(page: PortCalls): typeof fetch {
+  let requests = 0;
+  return async (url, { signal, ...init } = {}) => {
+    requests += 1;
+    const id = requests;
+    const end = () => page.tell("endFetch", id);
+    signal?.addEventListener("abort", end);
+    try {
+      const sent = await page.call<SentResponse>("fetch", id, String(url), init);
+      return responseOf(sent, page);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+}
+
+const firstStatus = 200; // of a Response that code can make
+
+/** The response to a request that was redirected has no status. */
+function responseOf({ headers, id, status, type }: SentResponse, page: PortCalls): Response {
+  if (status < firstStatus) throw new TypeError("The request was redirected.");
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const chunk = await page.call<Uint8Array | undefined>("chunk", id);
+      if (chunk) controller.enqueue(chunk);
+      else {
+        controller.close();
+        page.tell("endFetch", id);
+      }
+    },
+    cancel: () => page.tell("endFetch", id),
+  });
+  const hasBody = ![204, 205, 304].includes(status);
+  const response = new Response(hasBody ? body : null, { status, headers: headers as HeadersInit });
+  return Object.defineProperty(response, "type", { value: type });
+}

@@ -1,0 +1,178 @@
+// The page's side of sync in the worker that has the store (sync-worker.ts): has the status, and
+// sends calls and what the user does.
+
+import type { Activity, ActivityEvent } from "../sync-session/activity.ts";
+import type { WorkerSync } from "../transport.ts";
+import type { Store } from "../types.ts";
+import { isolatedListener } from "../util/isolated-listener.ts";
+import type { Settings } from "./options.ts";
+import type { OwnerSync } from "./owner-sync.ts";
+import { type SentSettings, servePageFunctions, settingsToSend } from "./page-functions.ts";
+import { PortCalls, syncStoppedError } from "./port-calls.ts";
+import { type StatusChanges, StatusSnapshots, sumOf, withChanges } from "./status.ts";
+import { syncScriptUrl } from "./sync-script.ts";
+import type { MethodCall } from "./tab-messages.ts";
+import type {
+  EndTableOptions,
+  LostWrite,
+  ParkedWrites,
+  SyncCoverage,
+  SyncReport,
+  SyncStatus,
+  SyncWrite,
+} from "./types.ts";
+
+export interface WorkerStoreSyncOptions {
+  readonly store: Store;
+  readonly worker: WorkerSync;
+  readonly settings: Settings;
+  readonly activity: Activity;
+  /** Sends nothing until it is resumed. */
+  readonly isPaused: boolean;
+}
+
+/** What Activity says now. */
+export interface ActivityState {
+  readonly isOnline: boolean;
+  readonly isVisible: boolean;
+}
+
+/** The first call to the worker. */
+export interface OpenMessage extends ActivityState {
+  readonly settings: SentSettings;
+  readonly isPaused: boolean;
+}
+
+export class WorkerStoreSync implements OwnerSync {
+  readonly #calls: PortCalls;
+  readonly #listeners = new Set<(status: SyncStatus) => void>();
+  readonly #snapshots = new StatusSnapshots(() => this.#status);
+  readonly #endings: (() => void)[] = [];
+  #status: SyncStatus = sumOf({});
+
+  /** Rejects if the script cannot be loaded, or a table cannot be opened. */
+  static async open(options: WorkerStoreSyncOptions): Promise<WorkerStoreSync> {
+    const { activity, isPaused, settings, worker } = options;
+    const { port1, port2 } = new MessageChannel();
+    const sync = new WorkerStoreSync(options, port1);
+    worker.connect((await syncScriptUrl()).href, port2);
+    const message: OpenMessage = {
+      ...stateOf(activity),
+      settings: settingsToSend(settings),
+      isPaused,
+    };
+    try {
+      await sync.#calls.call("open", message);
+      return sync;
+    } catch (error) {
+      sync.#end();
+      throw error;
+    }
+  }
+
+  private constructor({ activity, settings, store }: WorkerStoreSyncOptions, port: MessagePort) {
+    this.#calls = new PortCalls(port, {
+      ...servePageFunctions(settings),
+      createTable: (table: string) => store.tableClient(table).createTable(),
+      status: (changes: StatusChanges) => this.#onStatus(changes),
+    });
+    const onActivity = (event: ActivityEvent) =>
+      this.#calls.tell("activity", event, stateOf(activity));
+    this.#endings.push(
+      activity.watch(onActivity),
+      // The worker ends with the store.
+      store.on("status", ({ state }) => {
+        if (state === "closed") this.#end();
+      }),
+    );
+  }
+
+  #end(): void {
+    for (const end of this.#endings) end();
+    this.#calls.close(syncStoppedError());
+  }
+
+  // ---- Status ----------------------------------------------------------------------------------
+
+  get status(): SyncStatus {
+    return this.#snapshots.current;
+  }
+
+  #onStatus(changes: StatusChanges): void {
+    this.#status = withChanges(this.#status, changes);
+    const { status } = this;
+    for (const listener of [...this.#listeners]) listener(status);
+  }
+
+  subscribe(listener: (status: SyncStatus) => void): () => void {
+    const isolated = isolatedListener(listener);
+    this.#listeners.add(isolated);
+    return () => this.#listeners.delete(isolated);
+  }
+
+  // ---- Control ---------------------------------------------------------------------------------
+
+  now(): Promise<SyncReport> {
+    return this.#call({ method: "now" });
+  }
+
+  pause(): void {
+    this.#calls.tell("pause");
+  }
+
+  resume(): void {
+    this.#calls.tell("resume");
+  }
+
+  async stop(): Promise<void> {
+    await this.#calls.call("stop").catch(() => {}); // the worker may have ended
+    this.#end();
+  }
+
+  endTable(table: string, { pending }: EndTableOptions = {}): Promise<void> {
+    return this.#call({ method: "endTable", id: table, pending });
+  }
+
+  // ---- What waits ------------------------------------------------------------------------------
+
+  async *pending(): AsyncGenerator<SyncWrite> {
+    yield* await this.#call<SyncWrite[]>({ method: "pending" });
+  }
+
+  async *parked(): AsyncGenerator<ParkedWrites> {
+    yield* await this.#call<ParkedWrites[]>({ method: "parked" });
+  }
+
+  async *lost(): AsyncGenerator<LostWrite> {
+    yield* await this.#call<LostWrite[]>({ method: "lost" });
+  }
+
+  retry(id: string): Promise<void> {
+    return this.#call({ method: "retry", id });
+  }
+
+  discard(id: string): Promise<void> {
+    return this.#call({ method: "discard", id });
+  }
+
+  restore(id: string): Promise<void> {
+    return this.#call({ method: "restore", id });
+  }
+
+  confirmDeletes(id: string): Promise<boolean> {
+    return this.#call({ method: "confirmDeletes", id });
+  }
+
+  coverage(): Promise<readonly SyncCoverage[]> {
+    return this.#call({ method: "coverage" });
+  }
+
+  #call<T>(call: MethodCall): Promise<T> {
+    return this.#calls.call("call", call);
+  }
+}
+
+const stateOf = (activity: Activity): ActivityState => ({
+  isOnline: activity.isOnline(),
+  isVisible: activity.isVisible(),
+});

@@ -1,0 +1,106 @@
+// How far the first download of a table has come, from the pages that arrive.
+
+import type { KeyRange } from "../sync/keys.ts";
+import type { ScanAnswer, ScanRequest } from "../sync/remote.ts";
+import { KeyPositions } from "./key-positions.ts";
+
+export interface DownloadStatus {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly ranges: number;
+  readonly rangesDone: number;
+  readonly fraction: number | undefined;
+  readonly rowsPerSecond: number;
+  readonly remainingMs: number | undefined;
+}
+
+interface RangeProgress {
+  readonly range: KeyRange;
+  isDone: boolean;
+  /** Undefined: no page has arrived, or nothing tells how far its keys go. */
+  fraction: number | undefined;
+}
+
+const recentMs = 10_000; // the rate is that of the last pages
+
+export class DownloadProgress {
+  readonly #now: () => number;
+  readonly #ranges: readonly RangeProgress[];
+  readonly #positions = new KeyPositions();
+  readonly #recent: { readonly at: number; readonly rows: number }[];
+  #rows = 0;
+  #bytes = 0;
+  /** When this process began. */
+  readonly #fractionBefore: number;
+  status: DownloadStatus;
+
+  /** `now`: the monotonic clock. `isDone`: whether an earlier process has read the range. */
+  constructor(
+    now: () => number,
+    ranges: readonly KeyRange[],
+    isDone: (range: KeyRange) => boolean,
+  ) {
+    this.#now = now;
+    this.#ranges = ranges.map((range) => ({ range, isDone: isDone(range), fraction: undefined }));
+    this.#recent = [{ at: now(), rows: 0 }];
+    this.#fractionBefore = this.#ranges.filter((range) => range.isDone).length / ranges.length;
+    for (const { from, to } of ranges)
+      for (const key of [from, to ?? ""]) this.#positions.learn(key);
+    this.status = this.#current();
+  }
+
+  /** The remote has answered a scan. Returns whether that was part of the download. */
+  onPage({ keysOnly, range, since }: ScanRequest, answer: ScanAnswer & { kind: "page" }): boolean {
+    if (keysOnly || since !== undefined) return false;
+    // The range that is asked for begins where the last process has ended.
+    const read = this.#ranges.find((one) => one.range.to === range.to);
+    const last = answer.rows.at(-1)?.key;
+    if (read) read.isDone = answer.token === undefined;
+    if (read && last !== undefined) {
+      this.#positions.learn(last);
+      const fraction = this.#positions.fractionOf(last, read.range);
+      if (fraction !== undefined) read.fraction = Math.max(fraction, read.fraction ?? 0);
+    }
+    this.#rows += answer.rows.length;
+    this.#bytes += answer.bytes ?? 0;
+    this.#recent.push({ at: this.#now(), rows: this.#rows });
+    this.status = this.#current();
+    return true;
+  }
+
+  #current(): DownloadStatus {
+    const fraction = this.#fraction();
+    const perMs = this.#rowsPerMs();
+    const gained = (fraction ?? 0) - this.#fractionBefore;
+    const remainingRows = (this.#rows * (1 - (fraction ?? 0))) / gained;
+    return {
+      rows: this.#rows,
+      bytes: this.#bytes,
+      ranges: this.#ranges.length,
+      rangesDone: this.#ranges.filter(({ isDone }) => isDone).length,
+      fraction,
+      rowsPerSecond: perMs * 1000,
+      remainingMs: gained > 0 && perMs > 0 ? remainingRows / perMs : undefined,
+    };
+  }
+
+  /** A range that does not tell counts as one that is as far as the others. */
+  #fraction(): number | undefined {
+    const known = this.#ranges.flatMap(({ fraction, isDone }) => (isDone ? 1 : (fraction ?? [])));
+    if (known.length === 0) return undefined;
+    const running = this.#ranges.flatMap(({ fraction, isDone }) =>
+      isDone ? [] : (fraction ?? []),
+    );
+    const average = running.reduce((sum, one) => sum + one, 0) / Math.max(1, running.length);
+    const sum = known.reduce((total, one) => total + one, 0);
+    return (sum + average * (this.#ranges.length - known.length)) / this.#ranges.length;
+  }
+
+  #rowsPerMs(): number {
+    const now = this.#now();
+    while (this.#recent.length > 2 && (this.#recent[1]?.at ?? now) < now - recentMs)
+      this.#recent.shift();
+    const first = this.#recent[0] as { at: number; rows: number };
+    return (this.#rows - first.rows) / Math.max(1, now - first.at);
+  }
+}
