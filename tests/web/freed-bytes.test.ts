@@ -8,7 +8,11 @@ import { SegmentWriter, type StoringOutcome } from "../../web/src/host/segment-w
 import { SpaceReserve } from "../../web/src/host/space-reserve.ts";
 import type { IdbfsEntries } from "../../web/src/storage/idbfs-entries.ts";
 import { readSegments } from "../../web/src/storage/idbfs-log-reader.ts";
-import { StorageError, type StorageFailure } from "../../web/src/storage/log-storage.ts";
+import {
+  StorageError,
+  type StorageFailure,
+  segmentName,
+} from "../../web/src/storage/log-storage.ts";
 import { addReserveEntries } from "../../web/src/storage/storage-reserve.ts";
 import { assertLoaded } from "./support/assert-loaded.ts";
 import { encodeQuery } from "./support/copied-messages.ts";
@@ -95,11 +99,12 @@ test("a response with a page of its own is freed when it is decoded", async () =
 test("few segments of a log are in memory at a time", async () => {
   const segmentBytes = 65_000;
   const reads: number[] = [];
-  const entries: Pick<IdbfsEntries, "numbers" | "readAdjacent"> = {
-    numbers: async () => Array.from({ length: 500 }, (_, i) => i + 1),
-    async readAdjacent(_files, names) {
-      reads.push(names.length);
-      return names.map(() => ({ contents: new Uint8Array(segmentBytes) }));
+  const names = Array.from({ length: 500 }, (_, i) => segmentName(i + 1));
+  const entries: Pick<IdbfsEntries, "read"> = {
+    async read(_files, [from], count) {
+      reads.push(count);
+      const there = names.filter((name) => from <= name).slice(0, count);
+      return there.map((name) => [name, { contents: new Uint8Array(segmentBytes) }]);
     },
   };
   let segments = 0;

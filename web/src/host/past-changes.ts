@@ -44,6 +44,9 @@ const attemptsMax = 3; // to get a segment that the storage does not have, it sa
 const readsMax = 8; // of one segment, while the storage fails; they take about two minutes
 const keptMs = 10_000; // how long the engine keeps segments that were read in part
 
+// What each engine is likely to need next. It is read while the engine decodes the segments before.
+const segmentsAhead = new WeakMap<object, { first: number; reading: Promise<Segment[]> }>();
+
 // A timer for each engine that keeps segments.
 const keptTimers = new WeakMap<object, ReturnType<typeof setTimeout>>();
 
@@ -94,7 +97,7 @@ export async function readPastChanges(
       await pause(waitMs);
     }
     first = needed;
-    segments = await readSegmentsWithRetries(storage, first, environment, isCurrent);
+    segments = await nextSegments(first, storage, options);
   }
   // The segments are missing, so no reader can have what follows. If the store is opened only to be
   // read, another process may have removed them.
@@ -108,6 +111,7 @@ function forgetLater(request: Uint8Array, options: PastChangesOptions): void {
   const timer = setTimeout(() => {
     const message = withSegments(request, [], clientId);
     new DataView(message.buffer).setUint32(flagsAt, forgetFlag, true);
+    segmentsAhead.delete(engine);
     try {
       if (isCurrent()) listen(message);
     } catch {
@@ -116,6 +120,26 @@ function forgetLater(request: Uint8Array, options: PastChangesOptions): void {
   }, keptMs);
   (timer as { unref?(): void }).unref?.(); // it must not keep a Node process alive
   keptTimers.set(engine, timer);
+}
+
+// Resolves to segments from `first` on, and begins to read those after them, if there may be any.
+async function nextSegments(
+  first: number,
+  storage: Pick<LogStorage, "readSegments">,
+  { engine, environment, isCurrent }: PastChangesOptions,
+): Promise<Segment[]> {
+  const ahead = segmentsAhead.get(engine);
+  segmentsAhead.delete(engine);
+  let segments = ahead?.first === first ? await ahead.reading : [];
+  if (segments.length === 0)
+    segments = await readSegmentsWithRetries(storage, first, environment, isCurrent);
+  const last = segments.at(-1);
+  if (last !== undefined && sizeOf(segments) >= bytesMax) {
+    const next = last.sequence + 1;
+    const reading = readSegments(storage, next).catch(() => []); // it is repeated when it is needed
+    segmentsAhead.set(engine, { first: next, reading });
+  }
+  return segments;
 }
 
 // Repeats the read if the storage fails for a while, as a broken connection does.
@@ -159,6 +183,9 @@ async function readSegments(
   return segments;
 }
 
+const sizeOf = (segments: readonly Segment[]) =>
+  segments.reduce((size, { bytes }) => size + bytes.length, 0);
+
 // Returns the request with the words and the content that the host adds (core/rpc/LAYOUT.md).
 function withSegments(
   request: Uint8Array,
@@ -175,7 +202,7 @@ function withSegments(
     words.push(sequence % 2 ** 32, Math.floor(sequence / 2 ** 32), bytes.length);
   }
   const text = request.subarray(textAt, textAt + textBytes);
-  const contents = segments.reduce((size, { bytes }) => size + bytes.length, 0);
+  const contents = sizeOf(segments);
   const end = headerBytes + 4 * words.length;
   const message = new Uint8Array(end + text.length + contents);
   const header = Uint32Array.of(kind, end, textBytes, contents);

@@ -30,14 +30,13 @@ export class IdbfsEntries {
     first: number,
     end?: number,
   ): Promise<number[]> {
-    const folder = `${this.#mount}/`;
     const name = prefix === "wal-" ? segmentName : partName;
     const last = end === undefined ? `${prefix}\uffff` : name(end);
     if (name(first) >= last) return [];
-    const range = IDBKeyRange.bound(folder + name(first), folder + last, false, true);
+    const range = IDBKeyRange.bound(this.path(name(first)), this.path(last), false, true);
     const found: number[] = [];
     for (const key of await requestResult(files.getAllKeys(range))) {
-      const number = numberFromName(prefix, String(key).slice(folder.length));
+      const number = numberFromName(prefix, this.#nameOf(key));
       if (number !== undefined && number >= first) found.push(number);
     }
     return found;
@@ -50,15 +49,24 @@ export class IdbfsEntries {
     return keys.includes(this.path(name));
   }
 
-  // Reads the entries of names that are adjacent in key order. One getAll reads many small files
-  // faster than one get per file.
-  async readAdjacent(files: IDBObjectStore, names: readonly string[]): Promise<unknown[]> {
-    const paths = names.map((name) => this.path(name));
-    const range = IDBKeyRange.bound(paths[0], paths[paths.length - 1]);
-    const entries = await requestResult(files.getAll(range));
-    if (entries.length === paths.length) return entries;
-    // A key that is not ours is in between, or an entry is missing.
-    return await Promise.all(paths.map((path) => requestResult(files.get(path))));
+  // Reads the entries of the names from `from` up to but without `end`, at most `count`, in the
+  // order of their names. Makes its requests at once.
+  async read(
+    files: IDBObjectStore,
+    [from, end]: readonly [string, string],
+    count: number,
+  ): Promise<[name: string, entry: unknown][]> {
+    if (from >= end) return [];
+    const range = IDBKeyRange.bound(this.path(from), this.path(end), false, true);
+    const [keys, entries] = await Promise.all([
+      requestResult(files.getAllKeys(range, count)),
+      requestResult<unknown[]>(files.getAll(range, count)),
+    ]);
+    return keys.map((key, i) => [this.#nameOf(key), entries[i]]);
+  }
+
+  #nameOf(key: IDBValidKey): string {
+    return String(key).slice(this.path("").length);
   }
 }
 

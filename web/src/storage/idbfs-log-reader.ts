@@ -7,6 +7,7 @@ import {
   type LogReceiver,
   manifestName,
   missingAndOrphanParts,
+  numberFromName,
   type OnSegment,
   partName,
   segmentName,
@@ -73,33 +74,35 @@ export async function readParts(
   }
 }
 
-// Passes the segments from `first` on, below `end`, to `segment` until that returns false. Resolves
-// to the number of the last of all these segments, and to the numbers of those passed that are
-// claims.
+// Passes the segments from `first` on, below `end`, to `segment` until that returns false. No
+// segment is passed before `before` resolves. Resolves to the number of the last segment that was
+// passed, and to the numbers of those that are claims.
 export async function readSegments(
   entries: IdbfsEntries,
   files: IDBObjectStore,
-  { first, end }: { first: number; end?: number },
+  { first, end, before }: { first: number; end?: number; before?: Promise<void> },
   segment: OnSegment,
 ): Promise<{ last: number | undefined; claims: number[] }> {
-  const sequences = await entries.numbers(files, "wal-", first, end);
-  const last = sequences.at(-1);
+  const until = end === undefined ? "wal-\uffff" : segmentName(end);
   const claims: number[] = [];
+  let last: number | undefined;
   let count = 16;
-  for (let i = 0; i < sequences.length; ) {
-    const batch = sequences.slice(i, i + count);
-    const read = await entries.readAdjacent(files, batch.map(segmentName));
+  for (let from = segmentName(first); ; ) {
+    const [read] = await Promise.all([entries.read(files, [from, until], count), before]);
     let bytes = 0;
-    for (const [at, sequence] of batch.entries()) {
-      const contents = contentsOf(read[at]);
+    for (const [name, entry] of read) {
+      from = `${name}\0`;
+      const sequence = numberFromName("wal-", name);
+      if (sequence === undefined) continue;
+      last = sequence;
+      const contents = contentsOf(entry);
       bytes += contents?.length ?? 0;
-      if (isClaim(read[at])) claims.push(sequence);
+      if (isClaim(entry)) claims.push(sequence);
       if (!segment(sequence, contents)) return { last, claims };
     }
-    i += batch.length;
-    const mean = bytes / batch.length;
+    if (read.length < count) return { last, claims };
+    const mean = bytes / read.length;
     const fitting = Math.floor(batchBytesMax / Math.max(mean, 1));
     count = Math.max(1, Math.min(segmentBatchMax, 2 * count, fitting));
   }
-  return { last, claims };
 }

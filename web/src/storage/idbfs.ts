@@ -106,9 +106,9 @@ export class IdbfsStorage implements LogStorage {
 
   async readSegments(first: number, segment: OnSegment): Promise<void> {
     await this.#database.readOnce(async (files) => {
-      await this.#fencing.requireOurManifest(files);
+      const before = this.#fencing.requireOurManifest(files);
       const end = this.#fencing.lastSegment + 1; // later ones belong to another owner
-      await readSegments(this.#entries, files, { first, end }, segment);
+      await readSegments(this.#entries, files, { first, end, before }, segment);
     });
   }
 
