@@ -3,7 +3,7 @@
 
 import { StoreError } from "../errors.ts";
 import { errorResponse } from "../rest/error-response.ts";
-import { isolatedListener } from "../util/isolated-listener.ts";
+import { inMicrotask } from "../util/event-loop.ts";
 
 /**
  * "offline", "request-lost": the request is not sent, and fetch rejects with a TypeError.
@@ -48,7 +48,8 @@ export interface FetchFaults {
   /** The faults as they are now, whether on or off. */
   all(): readonly FetchFault[];
   /**
-   * Calls the listener after a fault was switched or applied. Returns a function that ends this.
+   * Calls the listener soon after a fault was switched or applied. Returns a function that ends
+   * this.
    */
   subscribe(listener: () => void): () => void;
 }
@@ -149,7 +150,7 @@ class Switches implements FetchFaults {
   readonly #faults = new Map<unknown, FetchFault>(
     names.map((name) => [name, { name, remaining: 0, probability: 1, hits: 0 }]),
   );
-  readonly #listeners = new Set<(value: undefined) => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(random: () => number) {
     this.#random = random;
@@ -175,9 +176,11 @@ class Switches implements FetchFaults {
   }
 
   subscribe(listener: () => void): () => void {
-    const isolated = isolatedListener<undefined>(listener);
-    this.#listeners.add(isolated);
-    return () => this.#listeners.delete(isolated);
+    const call = () => {
+      if (this.#listeners.has(call)) listener();
+    };
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
   }
 
   /** Returns whether the fault applies to the request that asks. Counts the request if so. */
@@ -191,7 +194,7 @@ class Switches implements FetchFaults {
 
   #set(fault: FetchFault): void {
     this.#faults.set(fault.name, Object.freeze(fault));
-    for (const listener of [...this.#listeners]) listener(undefined);
+    for (const call of this.#listeners) inMicrotask(call); // their errors do not fail requests
   }
 
   #known(name: FetchFaultName): FetchFault {
