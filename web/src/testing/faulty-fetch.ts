@@ -2,8 +2,8 @@
 // application does while its network or its remote fails.
 
 import { StoreError } from "../errors.ts";
-import { errorResponse } from "../rest/error-response.ts";
 import { inMicrotask } from "../util/event-loop.ts";
+import { randomGuid } from "../util/random.ts";
 
 /**
  * "offline", "request-lost": the request is not sent, and fetch rejects with a TypeError.
@@ -103,19 +103,27 @@ const networkError = (name: FetchFaultName): TypeError =>
   new TypeError(`Failed to fetch. The fault "${name}" of faultyFetch() is switched on.`);
 
 /** As Cosmos DB answers. Azure Table storage has 503 for this. */
-function throttledResponse(retryAfter: number): Response {
-  const response = responseOf(429, "Too Many Requests", "TooManyRequests");
-  response.headers.set("Retry-After", String(retryAfter));
-  return response;
-}
+const throttledResponse = (retryAfter: number): Response =>
+  errorResponse(429, "Too Many Requests", "TooManyRequests", { "Retry-After": `${retryAfter}` });
 
 const serverErrorResponse = (): Response =>
-  responseOf(500, "Internal Server Error", "InternalError");
+  errorResponse(500, "Internal Server Error", "InternalError", {});
 
-function responseOf(status: number, statusText: string, code: string): Response {
-  const { body, headers } = errorResponse(status, statusText, code, simulated);
-  const pairs = headers.map(([name, value]): [string, string] => [name, value]);
-  return new Response(body, { status, statusText, headers: pairs });
+// Not that of rest/error-response.ts, which bundlers would move to what every page loads.
+function errorResponse(
+  status: number,
+  statusText: string,
+  code: string,
+  more: Readonly<Record<string, string>>,
+): Response {
+  const error = { code, message: { lang: "en-US", value: simulated } };
+  const headers = {
+    "Content-Type": "application/json",
+    "x-ms-error-code": code,
+    "x-ms-request-id": randomGuid(),
+    ...more,
+  };
+  return new Response(JSON.stringify({ "odata.error": error }), { status, statusText, headers });
 }
 
 /** Rejects with the signal's reason if it aborts first. */
