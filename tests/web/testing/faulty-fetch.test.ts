@@ -160,8 +160,10 @@ test("listeners hear of each switch and of each request that a fault applies to"
   fetch.faults.off(); // all are off
   await fetch(url);
   assert.equal(calls, 3);
+  fetch.faults.on("offline");
   end();
   fetch.faults.on("offline");
+  await Promise.resolve();
   assert.equal(calls, 3);
 });
 

@@ -4,6 +4,7 @@
 import type { Sync } from "../start-sync/types.ts";
 import { ChangesPanel } from "./changes-panel.ts";
 import { changesStyles } from "./changes-styles.ts";
+import { areEqual, differingTexts } from "./changes-values.ts";
 import type { Dom } from "./dom.ts";
 import { Tabs } from "./explorer-tabs.ts";
 import { addStyles } from "./style-sheets.ts";
@@ -33,12 +34,13 @@ export function addTabs(
   entities.parentElement?.prepend(tabs.element);
   entities.after(changes);
   let syncTab: SyncTab | undefined;
-  // Without the script, there is no tab "Sync".
   const showSync = async (sync: Sync | undefined) => {
     if ((sync ?? syncTab) === undefined) return;
-    const { SyncTab } = await import("./sync-tab.ts").catch(() => ({ SyncTab: undefined }));
-    syncTab ??= SyncTab && new SyncTab(dom, root, tabs);
-    syncTab?.show(sync);
+    const loaded = await import("./sync-tab.ts").catch(() => undefined);
+    if (loaded === undefined) return; // without the script, there is no tab "Sync"
+    if (syncTab === undefined) addStyles(root, loaded.syncStyles);
+    syncTab ??= new loaded.SyncTab({ ...dom, areEqual, differingTexts }, tabs);
+    syncTab.show(sync);
   };
   return { panel, tabs, showSync };
 }

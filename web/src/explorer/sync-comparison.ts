@@ -1,13 +1,16 @@
 // The versions of an entity whose write has lost a conflict, side by side.
 
 import type { LostWrite, SyncEntity } from "../start-sync/types.ts";
-import { areEqual, differingTexts } from "./changes-values.ts";
 import type { Dom } from "./dom.ts";
+
+/** Also these are passed, so that bundlers leave them in the file of the changes. */
+export type SyncDom = Dom &
+  Pick<typeof import("./changes-values.ts"), "areEqual" | "differingTexts">;
 
 type Version = SyncEntity | undefined;
 
 /** A table with a line for each property. The base has a column if it is known. */
-export function comparisonOf(dom: Dom, lost: LostWrite): HTMLElement {
+export function comparisonOf(dom: SyncDom, lost: LostWrite): HTMLElement {
   const { h } = dom;
   const { local, remote } = lost;
   const base = baseOf(lost);
@@ -19,7 +22,7 @@ export function comparisonOf(dom: Dom, lost: LostWrite): HTMLElement {
   ];
   const rows = propertyNames([base.entity, local, remote]).map((name) => {
     const values = [base.entity, local, remote].map((version) => version?.[name]);
-    const difference = differenceOf(base.isKnown, values);
+    const difference = differenceOf(dom, base.isKnown, values);
     const texts = textsOf(dom, values);
     const cells = base.isKnown ? texts : texts.slice(1);
     const mark = difference && h("span", { class: "badge differs" }, difference);
@@ -47,7 +50,11 @@ function propertyNames(versions: readonly Version[]): string[] {
 }
 
 /** Undefined: the versions have the same value. */
-function differenceOf(hasBase: boolean, [base, local, remote]: readonly unknown[]) {
+function differenceOf(
+  { areEqual }: SyncDom,
+  hasBase: boolean,
+  [base, local, remote]: readonly unknown[],
+) {
   const isLocal = hasBase && !areEqual(base, local);
   const isRemote = hasBase && !areEqual(base, remote);
   if (isLocal && isRemote) return areEqual(local, remote) ? "same change" : "changed by both";
@@ -57,7 +64,8 @@ function differenceOf(hasBase: boolean, [base, local, remote]: readonly unknown[
 }
 
 /** Long values are cut around the first difference of the local and the remote one. */
-function textsOf({ valueText }: Dom, [base, local, remote]: readonly unknown[]): string[] {
+function textsOf(dom: SyncDom, [base, local, remote]: readonly unknown[]): string[] {
+  const { areEqual, differingTexts, valueText } = dom;
   const [localText, remoteText] = areEqual(local, remote)
     ? [local, remote].map((value) => textOf(valueText, value))
     : differingTexts(valueText, local, remote);

@@ -2,8 +2,8 @@
 // remote or for the user, and the buttons that decide about it.
 
 import type { Sync, SyncStatus } from "../start-sync/types.ts";
-import type { Dom } from "./dom.ts";
 import { ActionButtons } from "./sync-actions.ts";
+import type { SyncDom } from "./sync-comparison.ts";
 import { SyncNetwork } from "./sync-network.ts";
 import { SyncStatusView } from "./sync-status.ts";
 import { readWaiting, SyncWaiting } from "./sync-waiting.ts";
@@ -13,7 +13,7 @@ const readingShare = 0.05; // of the time
 
 export class SyncPanel {
   readonly element: HTMLElement;
-  readonly #dom: Dom;
+  readonly #dom: SyncDom;
   readonly #error: HTMLElement;
   readonly #pause: HTMLElement;
   readonly #status: SyncStatusView;
@@ -27,7 +27,7 @@ export class SyncPanel {
   #isReading = false; // or rests after it
   #isReadDue = false;
 
-  constructor(dom: Dom) {
+  constructor(dom: SyncDom) {
     const { h } = dom;
     this.#dom = dom;
     const actions = new ActionButtons(dom, {

@@ -1,11 +1,11 @@
 // The tab "Sync" of the explorer. Loaded with the first sync.
 
 import type { Sync } from "../start-sync/types.ts";
-import type { Dom } from "./dom.ts";
 import type { Tabs } from "./explorer-tabs.ts";
-import { addStyles } from "./style-sheets.ts";
+import type { SyncDom } from "./sync-comparison.ts";
 import { SyncPanel } from "./sync-panel.ts";
-import { syncStyles } from "./sync-styles.ts";
+
+export { syncStyles } from "./sync-styles.ts";
 
 export class SyncTab {
   readonly #tabs: Tabs;
@@ -13,11 +13,10 @@ export class SyncTab {
   readonly #section: HTMLElement;
   #isShown = false;
 
-  constructor(dom: Dom, root: ShadowRoot, tabs: Tabs) {
+  constructor(dom: SyncDom, tabs: Tabs) {
     this.#tabs = tabs;
     this.#panel = new SyncPanel(dom);
     this.#section = dom.h("section", { part: "sync" }, this.#panel.element);
-    addStyles(root, syncStyles);
   }
 
   /** Undefined: removes the tab. */

@@ -11,7 +11,7 @@ import type {
 } from "../start-sync/types.ts";
 import type { Dom } from "./dom.ts";
 import type { ActionButtons } from "./sync-actions.ts";
-import { comparisonOf } from "./sync-comparison.ts";
+import { comparisonOf, type SyncDom } from "./sync-comparison.ts";
 import { ItemList } from "./sync-item-list.ts";
 
 const shownMost = 50; // of each list, and of the keys of an item
@@ -43,7 +43,7 @@ async function firstOf<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 export class SyncWaiting {
   readonly element: HTMLElement;
-  readonly #dom: Dom;
+  readonly #dom: SyncDom;
   readonly #actions: ActionButtons;
   readonly #sync: () => Sync | undefined;
   readonly #pending: ItemList<SyncWrite>;
@@ -51,7 +51,7 @@ export class SyncWaiting {
   readonly #lost: ItemList<LostWrite>;
   readonly #suspects: ItemList<SuspectDeletes>;
 
-  constructor(dom: Dom, actions: ActionButtons, sync: () => Sync | undefined) {
+  constructor(dom: SyncDom, actions: ActionButtons, sync: () => Sync | undefined) {
     this.#dom = dom;
     this.#actions = actions;
     this.#sync = sync;

@@ -2,8 +2,8 @@
 // application does while its network or its remote fails.
 
 import { StoreError } from "../errors.ts";
-import { errorResponse } from "../rest/error-response.ts";
-import { isolatedListener } from "../util/isolated-listener.ts";
+import { inMicrotask } from "../util/event-loop.ts";
+import { randomGuid } from "../util/random.ts";
 
 /**
  * "offline", "request-lost": the request is not sent, and fetch rejects with a TypeError.
@@ -48,7 +48,8 @@ export interface FetchFaults {
   /** The faults as they are now, whether on or off. */
   all(): readonly FetchFault[];
   /**
-   * Calls the listener after a fault was switched or applied. Returns a function that ends this.
+   * Calls the listener soon after a fault was switched or applied. Returns a function that ends
+   * this.
    */
   subscribe(listener: () => void): () => void;
 }
@@ -102,19 +103,27 @@ const networkError = (name: FetchFaultName): TypeError =>
   new TypeError(`Failed to fetch. The fault "${name}" of faultyFetch() is switched on.`);
 
 /** As Cosmos DB answers. Azure Table storage has 503 for this. */
-function throttledResponse(retryAfter: number): Response {
-  const response = responseOf(429, "Too Many Requests", "TooManyRequests");
-  response.headers.set("Retry-After", String(retryAfter));
-  return response;
-}
+const throttledResponse = (retryAfter: number): Response =>
+  errorResponse(429, "Too Many Requests", "TooManyRequests", { "Retry-After": `${retryAfter}` });
 
 const serverErrorResponse = (): Response =>
-  responseOf(500, "Internal Server Error", "InternalError");
+  errorResponse(500, "Internal Server Error", "InternalError", {});
 
-function responseOf(status: number, statusText: string, code: string): Response {
-  const { body, headers } = errorResponse(status, statusText, code, simulated);
-  const pairs = headers.map(([name, value]): [string, string] => [name, value]);
-  return new Response(body, { status, statusText, headers: pairs });
+// Not that of rest/error-response.ts, which bundlers would move to what every page loads.
+function errorResponse(
+  status: number,
+  statusText: string,
+  code: string,
+  more: Readonly<Record<string, string>>,
+): Response {
+  const error = { code, message: { lang: "en-US", value: simulated } };
+  const headers = {
+    "Content-Type": "application/json",
+    "x-ms-error-code": code,
+    "x-ms-request-id": randomGuid(),
+    ...more,
+  };
+  return new Response(JSON.stringify({ "odata.error": error }), { status, statusText, headers });
 }
 
 /** Rejects with the signal's reason if it aborts first. */
@@ -149,7 +158,7 @@ class Switches implements FetchFaults {
   readonly #faults = new Map<unknown, FetchFault>(
     names.map((name) => [name, { name, remaining: 0, probability: 1, hits: 0 }]),
   );
-  readonly #listeners = new Set<(value: undefined) => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(random: () => number) {
     this.#random = random;
@@ -175,9 +184,11 @@ class Switches implements FetchFaults {
   }
 
   subscribe(listener: () => void): () => void {
-    const isolated = isolatedListener<undefined>(listener);
-    this.#listeners.add(isolated);
-    return () => this.#listeners.delete(isolated);
+    const call = () => {
+      if (this.#listeners.has(call)) listener();
+    };
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
   }
 
   /** Returns whether the fault applies to the request that asks. Counts the request if so. */
@@ -191,7 +202,7 @@ class Switches implements FetchFaults {
 
   #set(fault: FetchFault): void {
     this.#faults.set(fault.name, Object.freeze(fault));
-    for (const listener of [...this.#listeners]) listener(undefined);
+    for (const call of this.#listeners) inMicrotask(call); // their errors do not fail requests
   }
 
   #known(name: FetchFaultName): FetchFault {
