@@ -95,11 +95,28 @@ describe("two stores whose network fails", () => {
     await shows(remote, "Arc", 17);
     await screenshot(page, "sync-failures-offline", true);
     await switchTo(phone, "Offline", false);
-    await phone.getByText("Lost: Arc 8 here, 17 at the remote.").waitFor();
+    await phone.getByText("Lost: Arc 8 here, 17 at the remote.", { exact: true }).waitFor();
     await shows(phone, "Arc", 17);
     await press(phone, "Restore the change of Arc");
     await shows(laptop, "Arc", 8);
     await phone.getByText("Lost: Arc").waitFor({ state: "detached" });
+    await guide.leave(page);
+  });
+
+  test("the outcome of a lost request is unknown if another store has changed the entity", async () => {
+    const page = await guide.open("sync-failures");
+    const { phone, remote } = await start(page);
+    await switchTo(phone, "Lose requests", true);
+    await page.getByRole("button", { name: "Change Arc in both stores" }).click();
+    await shows(remote, "Arc", 17);
+    await remote.getByText("Phone: did not arrive").first().waitFor();
+    await switchTo(phone, "Lose requests", false);
+    const lost =
+      "Lost: Arc 8 here, 17 at the remote. It is unknown whether the write was executed.";
+    await phone.getByText(lost, { exact: true }).waitFor();
+    await press(phone, "Discard the change of Arc");
+    await phone.getByText("Lost: Arc").waitFor({ state: "detached" });
+    await shows(phone, "Arc", 17);
     await guide.leave(page);
   });
 

@@ -11,6 +11,7 @@ type NumberedWrite = SyncWrite & { readonly index: number };
 /** A fault, which requests it meets, and how the switch is called. */
 const switches: readonly (readonly [FetchFaultName, keyof Device["faults"], string])[] = [
   ["offline", "all", "Offline"],
+  ["request-lost", "writes", "Lose requests"],
   ["response-lost", "writes", "Lose responses"],
   ["throttled", "all", "Answer 429"],
   ["delayed", "all", "Delay by 2 s"],
@@ -87,7 +88,7 @@ export class DevicePanel {
     this.#pending.show(pending.map((write, index) => ({ ...write, index })));
     this.#lost.show(lost);
     this.#status.textContent = describe(status);
-    this.element.dataset["state"] = status.online === false ? "cut" : "connected";
+    this.element.dataset["state"] = isCut(status) ? "cut" : "connected";
   }
 
   readonly #switchOf = ([fault, which, label]: (typeof switches)[number]): HTMLElement => {
@@ -96,10 +97,9 @@ export class DevicePanel {
     const box = h("input", { type: "checkbox" });
     box.addEventListener("change", () => {
       if (box.checked) faults.on(fault);
-      else {
-        faults.off(fault);
-        void sync.now(); // like a page that is online again
-      }
+      else faults.off(fault);
+      if (fault === "offline") this.#device.setOnline(!box.checked);
+      else if (!box.checked) void sync.now();
     });
     return h("label", {}, box, label);
   };
@@ -128,7 +128,7 @@ export class DevicePanel {
     const element = h(
       "li",
       {},
-      h("span", {}, text),
+      h("span", { class: "lost" }, text),
       button("Restore", () => sync.restore(id), `Restore the change of ${rowKey}`),
       button("Discard", () => sync.discard(id), `Discard the change of ${rowKey}`),
     );
@@ -152,12 +152,16 @@ function sideOf(entity: LostWrite["local"]): string {
 
 function describe({ online, outcomeUnknown, pending, phase }: SyncStatus): string {
   const waiting = pending === 1 ? "1 write waits." : `${pending} writes wait.`;
-  const connection = online === false ? "The remote does not answer." : phaseText(phase);
+  const isSilent = online === false && phase !== "paused";
+  const connection = isSilent ? "The remote does not answer." : phaseText(phase);
   const unknown = outcomeUnknown === 0 ? "" : ` Outcomes unknown: ${outcomeUnknown}.`;
   return `${connection} ${waiting}${unknown}`;
 }
 
+const isCut = ({ online, phase }: SyncStatus) => online === false || phase === "paused";
+
 function phaseText(phase: SyncStatus["phase"]): string {
+  if (phase === "paused") return "Offline.";
   return phase === "connecting" || phase === "downloading" ? "Connecting." : "Connected.";
 }
 

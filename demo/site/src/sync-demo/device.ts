@@ -71,6 +71,12 @@ export class Device {
     this.#lamps = store.table<Lamp>(tableName);
   }
 
+  /** A browser tells sync when it is offline. Then nothing is sent. */
+  setOnline(isOnline: boolean): void {
+    if (isOnline) this.sync.resume();
+    else this.sync.pause();
+  }
+
   // ---- Local writes ----------------------------------------------------------------------------
 
   async change(name: string, { by }: { by: number }): Promise<void> {
