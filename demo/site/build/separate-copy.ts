@@ -1,6 +1,6 @@
-// Gives the demonstration of sync its own copy of the package's modules. Otherwise, the modules that
-// sync shares with the rest of the package would become chunks of their own, and every page that
-// runs code would load more files.
+// Gives the demonstration of sync its own copy of the package's modules. Otherwise, the modules
+// that sync shares with the rest of the package would become chunks of their own, and every page
+// that runs code would load more files.
 import { readFileSync } from "node:fs";
 import type { Plugin } from "vite";
 
