@@ -30,5 +30,5 @@ export default defineConfig({
     target: "es2022",
     rolldownOptions: { input: ["index.html", "offline.html"] },
   },
-  test: { include: ["tests/*.test.ts"] },
+  test: { include: ["tests/*.test.ts"], testTimeout: 30_000 },
 });

@@ -30,12 +30,15 @@ test("the example has a list to play with", async (t) => {
   t.after(() => child.kill("SIGKILL"));
   let said = "";
   let site: string | undefined;
-  for await (const chunk of child.stdout) {
+  // Vite prints more later.
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
     said += chunk;
     site = /http:\/\/\S+:\d+\//.exec(said)?.[0];
     if (site !== undefined) break;
   }
+  child.stdout.resume();
   assert.match(await (await fetch(site ?? "")).text(), /main\.tsx/);
+  assert.match(await (await fetch(`${site}offline.html`)).text(), /offline\.tsx/);
   const { endpoint, table, sas } = await (await fetch(`${site}session.json`)).json();
   const rows = await (await fetch(`${endpoint}/${table}()?${sas}`)).json();
   assert.ok(rows.value.length > 20);

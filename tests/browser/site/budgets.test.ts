@@ -47,6 +47,7 @@ const budgets: readonly Budget[] = [
   { path: "api/entitable", button: "Colours", first: { kilobytes: 22, files: 8 } },
   { path: "api/store", button: "Colours", first: { kilobytes: 22, files: 8 } },
   { path: "bundlers", button: "Colours", first: { kilobytes: 22, files: 8 } },
+  { path: "sync-failures", button: "Start two", first: { kilobytes: 12, files: 9 } },
   { path: "workbench", button: "Load the cities", first: { kilobytes: 284, files: 20 } },
 ];
 

@@ -55,6 +55,7 @@ export const pagesWithOwnTest = {
     "patterns/large-entities",
     "patterns/log-data",
   ],
+  syncFailures: ["sync-failures"],
 } as const;
 
 const checked = new Set<string>();
