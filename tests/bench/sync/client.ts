@@ -104,7 +104,10 @@ export class Client {
     return performance.now() - began;
   }
 
-  /** Edits entities while offline. Resolves to the milliseconds until all edits are pushed. */
+  /**
+   * Edits entities while offline. Resolves when all edits are pushed, to the time before the pushes,
+   * in milliseconds since 1970.
+   */
   async edit(entities: number, perPartition: number, version: number): Promise<number> {
     const sync = this.#sync;
     sync.pause();
@@ -118,10 +121,10 @@ export class Client {
     });
     await Promise.all(edits);
     await this.#store.flush();
-    const began = performance.now();
+    const began = Date.now();
     sync.resume();
-    while (await this.#isPending()) await turn();
-    return performance.now() - began;
+    while (await this.#isPending()) await delay(pendingPollMs);
+    return began;
   }
 
   async #isPending(): Promise<boolean> {
@@ -161,4 +164,6 @@ export class Client {
 
 export const partitionKey = (partition: number): string => `p${String(partition).padStart(5, "0")}`;
 
-const turn = () => new Promise<void>((resolve) => setTimeout(resolve));
+const pendingPollMs = 100; // each poll reads pending edits, which takes milliseconds
+
+const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -1,4 +1,4 @@
-// Edits that were made offline: the time until all of them are pushed, and the requests.
+// Edits that were made offline: the time until the last of them was pushed, and the requests.
 
 import { BenchServer } from "./bench-server.ts";
 import { type Measured, merged, seconds } from "./measured.ts";
@@ -30,7 +30,8 @@ async function measure(
     await place.open({ url: await server.call("url"), table });
     await place.run("download", entities);
     const before = await server.call("requests");
-    const ms = await place.run("edit", entities, perPartition, 1);
+    const began = await place.run("edit", entities, perPartition, 1);
+    const ms = (await server.call("lastBatchAt")) - began;
     const { batches, preflights } = await server.requestsSince(before);
     const pushed = await server.call("count", table, 1);
     if (pushed !== entities) throw new Error(`${pushed} edits are at the remote.`);

@@ -12,12 +12,15 @@ const { serve }: typeof import("../../../web/src/server/serve.ts") = await impor
 const account = { name: "bench", permissiveCors: true };
 const store = await openStore({ persistence: "memory", account });
 let requests: Requests = { all: 0, batches: 0, preflights: 0, pages: 0, responseBytes: 0 };
+let lastBatchAt = 0;
 const server = await serve(store, {
   port: 0,
   onRequest({ method, responseBytes, url }) {
+    const isBatch = method === "POST" && url.includes("$batch");
+    if (isBatch) lastBatchAt = Date.now();
     requests = {
       all: requests.all + 1,
-      batches: requests.batches + (method === "POST" && url.includes("$batch") ? 1 : 0),
+      batches: requests.batches + (isBatch ? 1 : 0),
       preflights: requests.preflights + (method === "OPTIONS" ? 1 : 0),
       pages: requests.pages + (method === "GET" && url.includes("()") ? 1 : 0),
       responseBytes: requests.responseBytes + responseBytes,
@@ -30,6 +33,8 @@ const groupRows = 100;
 const calls = {
   url: () => `${server.url}/bench`,
   requests: () => requests,
+  /** When the last batch was answered, in milliseconds since 1970. */
+  lastBatchAt: () => lastBatchAt,
 
   /** `perPartition`: a multiple of 100. */
   async load(table: string, entities: number, perPartition: number): Promise<void> {

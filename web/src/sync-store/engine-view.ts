@@ -61,8 +61,8 @@ export class EngineView implements TableView {
   readonly #touched: TouchedKeys;
   readonly reader: HiddenReader;
   readonly #ahead: RowsAhead;
-  /** Where nothing is pending since which commit. */
-  readonly #settled = new Set<string>();
+  /** Keys that begin so have no operation since the commit. */
+  #settled: { readonly beginning: string; readonly commit: number } | undefined;
 
   constructor(engine: SyncEngine, table: string, touched: TouchedKeys) {
     this.#engine = engine;
@@ -91,14 +91,14 @@ export class EngineView implements TableView {
     return row === undefined ? this.reader.get(table, rowKeyOf(key)) : (row ?? undefined);
   }
 
-  expect(keys: readonly Key[]): void {
-    this.#ahead.read(expectedTables, keys);
+  expect(keys: readonly Key[]): boolean {
+    return this.#ahead.read(expectedTables, keys);
   }
 
   /** The published version may change now. */
   endLook(): void {
     this.#ahead.clear();
-    this.#settled.clear();
+    this.#settled = undefined;
   }
 
   entries<N extends TableName>(
@@ -257,9 +257,9 @@ export class EngineView implements TableView {
    */
   isTouchedSince(key: Key, commit: number): boolean {
     if (this.#touched.isTouchedSince(key, commit)) return true;
+    const settled = this.#settled;
+    if (settled?.commit === commit && key.startsWith(settled.beginning)) return false;
     const partition = partitionOf(key);
-    const place = outboxKey(partition, commit);
-    if (this.#settled.has(place)) return false;
     const { to } = partitionRange(partition);
     const from = (group: number) => outboxKey(partition, group);
     const first = (commit + 1) * operationsPerCommit;
@@ -272,7 +272,7 @@ export class EngineView implements TableView {
       if ((ops as ParkedGroup["ops"]).some((op) => op.key === key)) return true;
       isSettled = false;
     }
-    if (isSettled) this.#settled.add(place);
+    if (isSettled) this.#settled = { beginning: keyOf(partition, ""), commit };
     return false;
   }
 }

@@ -28,10 +28,16 @@ export class RowsAhead {
     this.#reader = reader;
   }
 
-  /** REQUIRES: the keys are in order. */
-  read(tables: readonly TableNumber[], keys: readonly Key[]): void {
-    if (keys.length < keysMin) return;
-    for (const table of tables) this.#stretches.set(table, readStretch(this.#reader, table, keys));
+  /** Returns true only if no table has any of the keys. REQUIRES: the keys are in order. */
+  read(tables: readonly TableNumber[], keys: readonly Key[]): boolean {
+    if (keys.length < keysMin) return false;
+    let areAbsent = true;
+    for (const table of tables) {
+      const stretch = readStretch(this.#reader, table, keys);
+      this.#stretches.set(table, stretch);
+      areAbsent &&= stretch.rows.size === 0;
+    }
+    return areAbsent;
   }
 
   /** Returns null if there is no such row, and undefined if it was not read. */

@@ -36,13 +36,14 @@ export async function scanDelta(
     isFiltered: rules.sendsFilter,
     needsOrder: true,
   };
-  for (let token: string | undefined; ; ) {
+  // A page is garbage before the next one is waited for.
+  const readPage = async (token: string | undefined) => {
     const sentAt = await requests.beginRead();
     const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
     if (answer.kind !== "page") {
       // The stored position means nothing in a table that is not sorted.
       if (!remote.traits.isSorted) await store.transact((draft) => endDelta(draft, range));
-      return false;
+      return "failed";
     }
     const now = platform.now();
     await store.transact((draft) => {
@@ -50,7 +51,12 @@ export async function scanDelta(
       advance(draft, range, answer, measuredFrom && { beganAt: measuredFrom, now });
       requests.clock.store(draft);
     });
-    token = answer.token;
+    return { token: answer.token };
+  };
+  for (let token: string | undefined; ; ) {
+    const page = await readPage(token);
+    if (page === "failed") return false;
+    ({ token } = page);
     if (token === undefined) return true;
   }
 }

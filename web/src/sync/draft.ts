@@ -23,9 +23,9 @@ export interface TableView {
   isTouchedSince(key: Key, commit: number): boolean;
   /**
    * The rows, Bases and marks of these keys will be read next. Reading them together is faster.
-   * REQUIRES: the keys are in order.
+   * Returns true only if none of them is there. REQUIRES: the keys are in order.
    */
-  expect?(keys: readonly Key[]): void;
+  expect?(keys: readonly Key[]): boolean;
 }
 
 export interface Put {
@@ -108,8 +108,9 @@ export class Draft implements TableView {
     return this.#view.isTouchedSince(key, commit);
   }
 
-  expect(keys: readonly Key[]): void {
-    this.#view.expect?.(keys);
+  expect(keys: readonly Key[]): boolean {
+    const areAbsent = this.#view.expect?.(keys) === true;
+    return areAbsent && this.#changes.size === 0;
   }
 
   put<N extends TableName>(table: N, key: string, value: HiddenTables[N]): void {
