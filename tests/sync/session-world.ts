@@ -7,6 +7,7 @@ import { operationsOf, type RemoteOperation } from "../../web/src/sync/operation
 import type { Properties } from "../../web/src/sync/properties.ts";
 import type { Dated, Failure, PushAnswer, Remote } from "../../web/src/sync/remote.ts";
 import type { Activity, ActivityEvent } from "../../web/src/sync-session/activity.ts";
+import type { Beacon } from "../../web/src/sync-session/beacon-work.ts";
 import type { Clock } from "../../web/src/sync-session/clock.ts";
 import type {
   Connection,
@@ -105,6 +106,7 @@ export class World {
   isVisible = true;
   connects = 0; // requests
   requestsToConnect = 1;
+  beacon: Beacon | undefined;
   beforeConnect = (): Promise<void> => Promise.resolve();
   clockAheadMs = 0; // the wall clock
   changes = 0;
@@ -169,6 +171,7 @@ export class World {
       limits: { operations: 100, bytes: 1 << 22 },
       settleMs: 90_000,
       split: (whole) => Promise.resolve([whole]),
+      beacon: this.beacon,
     };
   }
 

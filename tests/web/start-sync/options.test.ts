@@ -31,6 +31,8 @@ const mistakes: readonly [options: unknown, named: RegExp, hint: RegExp][] = [
   [{ remote, tables: { people: { partitions: [] } } }, /people\.partitions/, /leave it out/],
   [{ remote, tables: { people: { partitions: "a" } } }, /people\.partitions/, /leave it out/],
   [{ remote, tables: { people: { filter: "a eq 1" } } }, /people\.filter/, /direction/],
+  [{ remote, tables: { people: { beacon: "a b" } } }, /people\.beacon/, /beacon: "beacons"/],
+  [{ remote, tables: { people: { beacon: "People" } } }, /people\.beacon/, /another table/],
   [{ remote, tables, schedule: 5 }, /schedule must be an object/, /minMs/],
   [{ remote, tables: { people: {}, People: {} } }, /people and People/, /Leave one/],
   [{ remote, tables, schedule: { minMs: 15 } }, /schedule\.minMs.*100/, /milliseconds/],

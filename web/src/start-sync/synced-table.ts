@@ -78,6 +78,8 @@ function connectorOf(options: SyncedTableOptions, table: TableSettings, { store 
     http,
     feed,
     table: name,
+    beacon: table.beacon,
+    token: environment.clock.token,
     client: () => clientName(store, environment.clock.token),
     mayCreate: async () => {
       if (table.direction === "pull") return false;

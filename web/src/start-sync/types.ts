@@ -56,6 +56,12 @@ export interface SyncTableOptions {
    * compared, which finds deletes. Default 3,600,000, an hour.
    */
   maxAgeMs?: number;
+  /**
+   * The name of another table of the remote, in which all stores that sync this table name the
+   * partitions that they have changed. A poll then is one request, and scans only those. What other
+   * programs write is found within `maxAgeMs`. Without a beacon, a poll scans the whole table.
+   */
+  beacon?: string;
 }
 
 /** How often the remote is asked for changes, in milliseconds. */

@@ -6,6 +6,7 @@ import type { Partition } from "../sync/keys.ts";
 import type { Failure, Remote } from "../sync/remote.ts";
 import type { SyncStore } from "../sync/store.ts";
 import type { Activity } from "./activity.ts";
+import type { Beacon } from "./beacon-work.ts";
 import type { Clock } from "./clock.ts";
 import type { PollTimes } from "./poll-schedule.ts";
 import type { Split } from "./ranges.ts";
@@ -18,6 +19,8 @@ export interface Connection {
   /** As in SyncRules. */
   readonly settleMs: number;
   readonly split: Split;
+  /** Where clients name the partitions that they push. */
+  readonly beacon?: Beacon | undefined;
 }
 
 /** Sends a request as soon as the session may. */

@@ -23,6 +23,8 @@ export interface SessionRemoteOptions {
   readonly gate: Gate;
   readonly budget: EntityBudget;
   readonly reachability: Reachability;
+  /** A push was sent that was perhaps applied. */
+  readonly onPushed: (partition: Partition) => void;
   /** Called before another credential is asked for. */
   readonly onUnauthorized: () => void;
   readonly onChange: () => void;
@@ -39,8 +41,11 @@ export class SessionRemote implements Remote {
     return this.#options.remote.traits;
   }
 
-  push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>> {
-    return this.#send(() => this.#options.remote.push(push, sendBefore));
+  async push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>> {
+    const answer = await this.#send(() => this.#options.remote.push(push, sendBefore));
+    const isPossible = answer.kind === "applied" || answer.kind === "failed";
+    if (isPossible) this.#options.onPushed(push.partition);
+    return answer;
   }
 
   fence(push: PushName, etag: string | undefined): Promise<Dated<PushAnswer>> {

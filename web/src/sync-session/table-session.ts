@@ -11,6 +11,7 @@ import { Requests } from "../sync/requests.ts";
 import type { ActivityEvent } from "./activity.ts";
 import type { Backlog } from "./backlog.ts";
 import { BacklogCount } from "./backlog-count.ts";
+import { BeaconWork } from "./beacon-work.ts";
 import { SessionTime } from "./clock.ts";
 import { CountingStore } from "./counting-store.ts";
 import { EntityBudget } from "./entity-budget.ts";
@@ -308,14 +309,17 @@ export class TableSession {
     if (this.#options.settings.pausesIfUnauthorized) this.pause();
   }
 
-  async #open({ limits, remote: connected, settleMs, split }: Connection): Promise<Work> {
+  async #open(connection: Connection): Promise<Work> {
+    const { beacon: named, limits, remote: connected, settleMs, split } = connection;
     const store = this.#store;
     const { settings } = this.#options;
+    const beacon = named && new BeaconWork(named, this.#time, (send) => this.#gate.pass(send));
     const remote = new SessionRemote({
       remote: connected,
       gate: this.#gate,
       budget: this.#budget,
       reachability: this.#reachability,
+      onPushed: (partition) => beacon?.onPushed(partition),
       onUnauthorized: () => this.#onUnauthorized(),
       onChange: this.#options.onChange,
     });
@@ -331,6 +335,7 @@ export class TableSession {
       puller,
       ranges,
       isFollowing,
+      beacon,
       hasTimestampFilter: remote.traits.hasTimestampFilter,
     });
     await pull.open();
@@ -371,7 +376,10 @@ export class TableSession {
   }
 
   #pullWork(
-    pulled: Pick<PullOptions, "puller" | "ranges" | "hasTimestampFilter" | "isFollowing">,
+    pulled: Pick<
+      PullOptions,
+      "puller" | "ranges" | "hasTimestampFilter" | "isFollowing" | "beacon"
+    >,
   ): PullWork {
     const { activity, onChange, rowCount, settings } = this.#options;
     return new PullWork({
