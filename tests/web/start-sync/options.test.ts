@@ -39,6 +39,7 @@ const mistakes: readonly [options: unknown, named: RegExp, hint: RegExp][] = [
   [{ remote, tables, schedule: { maxMs: 5000 } }, /schedule\.maxMs.*15000/, /milliseconds/],
   [{ remote, tables, schedule: { every: 5 } }, /schedule\.every/, /minMs/],
   [{ remote, tables, budget: { entitiesPerSecond: 0 } }, /budget\.entitiesPerSecond/, /Leave/],
+  [{ remote, tables, budget: { transactionsPerDay: 1 } }, /transactionsPerDay.*24/, /Leave/],
   [{ remote, tables, onUnauthorized: "stop" }, /onUnauthorized.*"stop"/, /"pause"/],
 ];
 
@@ -71,6 +72,7 @@ test("there are defaults", () => {
   const settings = settingsOf({ remote, tables });
   assert.deepEqual(settings.poll, { minMs: 15_000, maxMs: 300_000, hiddenMs: 900_000 });
   assert.equal(settings.entitiesPerSecond, 2000);
+  assert.equal(settings.transactionsPerDay, Number.POSITIVE_INFINITY);
   assert.equal(settings.pausesIfUnauthorized, false);
   const people = { conflict: "remote", direction: "both", receipts: false, maxAgeMs: 3_600_000 };
   assert.deepEqual(settings.tables.get("people"), people);

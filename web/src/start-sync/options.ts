@@ -14,6 +14,7 @@ export interface Settings {
   readonly tables: ReadonlyMap<string, TableSettings>;
   readonly poll: { readonly minMs: number; readonly maxMs: number; readonly hiddenMs: number };
   readonly entitiesPerSecond: number;
+  readonly transactionsPerDay: number;
   readonly pausesIfUnauthorized: boolean;
 }
 
@@ -35,14 +36,16 @@ export function settingsOf(options: SyncOptions): Settings {
   const { budget = {}, onUnauthorized = "refresh", schedule = {}, tables } = options;
   requireOneOf("onUnauthorized", onUnauthorized, ["refresh", "pause"]);
   requireObject("budget", budget, "budget: { entitiesPerSecond: 2000 }");
-  requireKnownOptions(method, budget, ["entitiesPerSecond"], {}, "budget");
-  const { entitiesPerSecond = 2000 } = budget;
+  requireKnownOptions(method, budget, ["entitiesPerSecond", "transactionsPerDay"], {}, "budget");
+  const { entitiesPerSecond = 2000, transactionsPerDay = Number.POSITIVE_INFINITY } = budget;
   requireNumber("budget.entitiesPerSecond", entitiesPerSecond, 1);
+  requireNumber("budget.transactionsPerDay", transactionsPerDay, 24);
   return {
     remote: remoteOf(options.remote),
     tables: tablesOf(tables),
     poll: pollOf(schedule),
     entitiesPerSecond,
+    transactionsPerDay,
     pausesIfUnauthorized: onUnauthorized === "pause",
   };
 }

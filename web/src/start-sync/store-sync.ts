@@ -3,13 +3,18 @@
 import { StoreError } from "../errors.ts";
 import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import { Http } from "../sync-remote/http.ts";
+import { stretchesOf } from "../sync-remote/key-stretches.ts";
+import { AccountBudget } from "../sync-session/account-budget.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
 import { parseId, type RecordId } from "./records.ts";
 import { StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
 import type { LostWrite, ParkedWrites, SyncReport, SyncStatus, SyncWrite } from "./types.ts";
 
-export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "feed" | "onChange"> & {
+export type StoreSyncOptions = Omit<
+  SyncedTableOptions,
+  "name" | "http" | "feed" | "budget" | "onChange"
+> & {
   /** Sends nothing until it is resumed. */
   readonly isPaused: boolean;
 };
@@ -27,10 +32,15 @@ export class StoreSync {
     const sync = new StoreSync();
     const onChange = () => sync.#onChange();
     const { environment, isPaused, settings } = options;
-    const http = new Http({ ...settings.remote, now: environment.clock.now });
+    const { now } = environment.clock;
+    const budget = new AccountBudget(settings, now);
+    const http = new Http({ ...settings.remote, now, onSend: () => budget.spendRequest() });
     const feed = feedLoader(http);
     for (const name of settings.tables.keys())
-      sync.#tables.set(name, await openSyncedTable({ ...options, http, feed, name, onChange }));
+      sync.#tables.set(
+        name,
+        await openSyncedTable({ ...options, http, feed, budget, name, onChange }),
+      );
     if (isPaused) sync.pause();
     for (const { session } of sync.#tables.values()) session.start();
     return sync;
@@ -133,6 +143,12 @@ export class StoreSync {
     const hint = `Pass the id of a write that ${kinds.map((kind) => `${kind}()`).join(" or ")} has returned.`;
     const message = `${method} takes the id of a write, not ${JSON.stringify(id)}.`;
     throw new StoreError("ValidationFailed", message, { hint });
+  }
+
+  /** How many requests a scan of the table needs at least. Undefined: not known yet. */
+  stretchesOf(name: string): number | undefined {
+    const ranges = this.#tables.get(name)?.session.ranges;
+    return ranges?.reduce((sum, range) => sum + stretchesOf(range).length, 0);
   }
 
   async confirmDeletes(id: string): Promise<boolean> {

@@ -76,11 +76,17 @@ export interface SyncSchedule {
 
 export interface SyncBudget {
   /**
-   * How many entities of the remote are scanned per second, on average. Default 2,000. An account
-   * has 20,000 for all its users. It limits each table for itself, and in it the queries for
-   * changes and the comparisons of all versions.
+   * How many entities of the remote are scanned per second, on average, for all tables together: by
+   * queries for changes, and by comparisons of all versions. Default 2,000. An account has 20,000
+   * for all its users.
    */
   entitiesPerSecond?: number;
+  /**
+   * How many requests are sent in a day, on average, for all tables together. Default: as many as
+   * the schedule leads to. Local writes count, but are sent nevertheless; polls and comparisons
+   * wait.
+   */
+  transactionsPerDay?: number;
 }
 
 // ---- Conflicts -------------------------------------------------------------------------------

@@ -62,6 +62,10 @@ export class PullWork {
     this.#censusAlarm = new Alarm(options.time);
   }
 
+  get ranges(): readonly KeyRange[] {
+    return this.#options.ranges;
+  }
+
   /** Whether everything was read once, perhaps by an earlier process. */
   get isDownloaded(): boolean {
     return this.#isDownloaded || this.#options.readsOnlyMarked;
@@ -135,19 +139,17 @@ export class PullWork {
 
   /** Pulls, and waits until it is time for the next one. */
   async pullStep(): Promise<void> {
-    const { activity, budget, rowCount, store, time } = this.#options;
+    const { activity, budget, isFollowing, readsOnlyMarked, store } = this.#options;
+    // What rings the alarm does not change the budget.
+    if (!readsOnlyMarked && !isFollowing()) await budget.available(this.#scannedTable);
     const before = store.rows;
     await this.#pulls.run();
     if (store.rows > before) this.#schedule.reset();
-    // A query by Timestamp scans the whole table. What rings the alarm does not change that.
-    const leastMs = this.#scannedTable ? budget.msFor(await rowCount()) : 0;
-    const isWithinBudget = time.sleep(leastMs);
-    await this.#pullAlarm.wait(Math.max(this.#schedule.next(activity.isVisible()), leastMs));
-    await isWithinBudget;
+    await this.#pullAlarm.wait(this.#schedule.next(activity.isVisible()));
   }
 
   async #pull(): Promise<boolean> {
-    const { hasTimestampFilter, isFollowing, onChange, puller, readsOnlyMarked, time } =
+    const { hasTimestampFilter, isFollowing, onChange, puller, readsOnlyMarked, rowCount, time } =
       this.#options;
     const { monotonicMs, wallMs } = time.now();
     const scans = !readsOnlyMarked && !isFollowing();
@@ -159,6 +161,8 @@ export class PullWork {
         : { areMarksRead: await puller.readMarked(), isScanned: named };
     this.#scannedTable = named === undefined;
     if (named === undefined && !isScanned) this.#options.beacon?.forget();
+    // A query by Timestamp scans the whole table.
+    if (this.#scannedTable && hasTimestampFilter) this.#options.budget.spend(await rowCount());
     if (named === undefined && isScanned) {
       this.#scannedAt = monotonicMs;
       this.#onRead();

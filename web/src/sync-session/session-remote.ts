@@ -63,7 +63,7 @@ export class SessionRemote implements Remote {
   /** Only a census is paced: a scan by Timestamp returns what the application waits for. */
   async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
     const { budget, remote } = this.#options;
-    if (request.keysOnly) await budget.available();
+    if (request.keysOnly) await budget.available(true);
     const answer = await this.#send(() => remote.scan(request));
     if (request.keysOnly && answer.kind === "page") budget.spend(answer.rows.length);
     return answer;

@@ -86,11 +86,11 @@ export class TableSession {
   #wasPending = false;
 
   constructor(options: SessionOptions) {
-    const { clock, settings, store } = options;
+    const { budget, clock, store } = options;
     this.#options = options;
     this.#time = new SessionTime(clock);
     this.#gate = new Gate(false);
-    this.#budget = new EntityBudget(this.#time, settings.entitiesPerSecond);
+    this.#budget = new EntityBudget(this.#time, budget);
     this.#store = new SessionStore(store);
     this.#pushed = new CountingStore(this.#store);
     this.#pulled = new CountingStore(this.#store);
@@ -129,6 +129,11 @@ export class TableSession {
       changedRows: this.#pulled.rows,
       storeError: Object.values(this.#failures).find(({ error }) => error !== undefined)?.error,
     };
+  }
+
+  /** In which the table is scanned. Undefined: not known yet. */
+  get ranges(): SyncRules["ranges"] | undefined {
+    return this.#work?.pull.ranges;
   }
 
   get #phase(): Phase {
