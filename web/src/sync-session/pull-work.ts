@@ -115,7 +115,10 @@ export class PullWork {
     return true;
   }
 
-  /** Resolves when everything was read and compared by requests that were sent after this call. */
+  /**
+   * Resolves when everything was read and compared by requests that were sent after this call, and
+   * no missing row is in doubt.
+   */
   readAll(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.set(resolve, this.#options.time.now().monotonicMs);
@@ -125,7 +128,8 @@ export class PullWork {
   }
 
   #onRead(): void {
-    const { ranges } = this.#options;
+    const { puller, ranges } = this.#options;
+    if (!puller.deletes.isSettled) return; // what is missing must be compared again
     const comparedAt = ranges.map(({ from }) => this.#comparedAt.get(from) ?? -1);
     const readAt = Math.min(this.#scannedAt, ...comparedAt);
     for (const [resolve, since] of [...this.#waiting]) {
