@@ -240,8 +240,9 @@ class Process {
       try {
         const { gap, isCaughtUp, isComplete } = follower;
         if (isCaughtUp && isComplete) await puller.readMarked();
-        else if ((await puller.pull()).isScanned && (await puller.census()).isScanned)
-          await follower.complete(gap);
+        else if ((await puller.pull()).isScanned && (await puller.census()).isScanned) {
+          if (puller.deletes.isSettled) await follower.complete(gap);
+        }
         if (round % 20 === 0 || puller.deletes.awaitsCensus) await puller.census();
       } catch (error) {
         this.#onError(error);

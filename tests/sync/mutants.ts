@@ -605,4 +605,42 @@ export const mutants: readonly Mutant[] = [
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
   ),
+  // ---- Following a feed
+  mutant(
+    "takes-a-feed-for-the-newest",
+    "I8 I9",
+    219,
+    "A change that a feed brings counts as newer than all that the client knows.",
+    edit("feed-follower.ts", "Math.max(this.#sentAt, this.#ordered.get(key) ?? 0)", "draft.commit"),
+  ),
+  mutant(
+    "applies-before-the-head",
+    "I8",
+    11,
+    "What a feed brings of the time before the request is applied one by one.",
+    edit("feed-follower.ts", "if (!isBehind && this.#expected", "if (this.#expected"),
+  ),
+  mutant(
+    "overlooks-gaps",
+    "I8 I12 I15",
+    128,
+    "A feed is complete although a table was deleted whose rows it has not named.",
+    edit(
+      "feed-follower.ts",
+      "hasGap: progress.hasGap || hasGap === true ||",
+      "hasGap: progress.hasGap ||",
+    ),
+    edit("feed-follower.ts", "if (hasGap) {", "if (hasGap && this.#gaps < 0) {"),
+  ),
+  mutant(
+    "stores-the-position-first",
+    "I15",
+    11,
+    "The position is stored before what was applied up to it.",
+    edit(
+      "feed-follower.ts",
+      "const changes = [...this.#changes];",
+      "const changes = [...this.#changes].slice(1);",
+    ),
+  ),
 ];

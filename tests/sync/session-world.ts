@@ -6,7 +6,9 @@ import { type Key, keyOf } from "../../web/src/sync/keys.ts";
 import { operationsOf, type RemoteOperation } from "../../web/src/sync/operation.ts";
 import type { Properties } from "../../web/src/sync/properties.ts";
 import type { Dated, Failure, PushAnswer, Remote } from "../../web/src/sync/remote.ts";
+import { AccountBudget, type BudgetLimits } from "../../web/src/sync-session/account-budget.ts";
 import type { Activity, ActivityEvent } from "../../web/src/sync-session/activity.ts";
+import type { Beacon } from "../../web/src/sync-session/beacon-work.ts";
 import type { Clock } from "../../web/src/sync-session/clock.ts";
 import type {
   Connection,
@@ -29,7 +31,6 @@ const settingsOfTests: SessionSettings = {
   partitions: undefined,
   poll: { minMs: 15_000, maxMs: 300_000, hiddenMs: 900_000 },
   maxAgeMs: 3_600_000,
-  entitiesPerSecond: 2000,
   pausesIfUnauthorized: false,
 };
 
@@ -57,6 +58,7 @@ export class TableRemote implements Remote {
 
   async #answer<A extends object>(kind: string, execute: () => A): Promise<A | Failure> {
     this.requests.push(kind);
+    this.#world.budget.spendRequest();
     const { failure } = this;
     const answer = failure ?? execute();
     await new Promise<void>((resolve) => this.#world.scheduler.after(requestMs, resolve));
@@ -105,6 +107,8 @@ export class World {
   isVisible = true;
   connects = 0; // requests
   requestsToConnect = 1;
+  beacon: Beacon | undefined;
+  readonly budget: AccountBudget;
   beforeConnect = (): Promise<void> => Promise.resolve();
   clockAheadMs = 0; // the wall clock
   changes = 0;
@@ -114,7 +118,11 @@ export class World {
   #activityListeners = new Set<(event: ActivityEvent) => void>();
   #groups = 0;
 
-  constructor(settings: Partial<SessionSettings> = {}) {
+  constructor(settings: Partial<SessionSettings> = {}, limits: Partial<BudgetLimits> = {}) {
+    this.budget = new AccountBudget(
+      { entitiesPerSecond: 2000, transactionsPerDay: Number.POSITIVE_INFINITY, ...limits },
+      () => ({ monotonicMs: this.scheduler.now, wallMs: this.scheduler.now }),
+    );
     this.#settings = { ...settingsOfTests, ...settings };
     this.disk = new Disk(this.scheduler, () => {
       for (const listener of [...this.#commitListeners]) listener();
@@ -131,6 +139,7 @@ export class World {
         return () => this.#commitListeners.delete(listener);
       },
       connect: (pass) => this.#connect(pass),
+      budget: this.budget,
       clock: this.clock(),
       activity: this.#activity(),
       settings: this.#settings,
@@ -169,6 +178,7 @@ export class World {
       limits: { operations: 100, bytes: 1 << 22 },
       settleMs: 90_000,
       split: (whole) => Promise.resolve([whole]),
+      beacon: this.beacon,
     };
   }
 

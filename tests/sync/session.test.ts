@@ -140,6 +140,27 @@ describe("pulling", () => {
     assert.equal(only(world.remote.requests, "delta") - before, 2);
   });
 
+  test("leaves time for the other tables of the account", async () => {
+    const world = await started();
+    await world.pass(60 * minute);
+    world.budget.spendEntities(2000 * 600); // another table: 10 minutes
+    world.rows = 600;
+    world.tell("focus");
+    assert.equal(only(await world.pass(9 * minute), "delta"), 0);
+    assert(only(await world.pass(10 * minute), "delta") >= 2);
+  });
+
+  test("stays within the requests of a day", async () => {
+    const world = new World({ maxAgeMs: minute }, { transactionsPerDay: 240 });
+    world.session.start();
+    await world.pass(24 * 60 * minute);
+    const { length } = world.remote.requests;
+    assert(length > 200 && length <= 255, `${length} requests`);
+    assert((await world.pass(minute)).length <= 1);
+    world.write(key("1"), text("here")); // does not wait
+    assert(only(await world.pass(second), "push") === 1);
+  });
+
   test("goes on if one entity can never be read", async () => {
     const world = new World({ maxAgeMs: 10 * minute });
     const { read } = world.remote;
@@ -209,7 +230,7 @@ describe("comparing all versions", () => {
   });
 
   test("is paced", async () => {
-    const world = new World({ entitiesPerSecond: 100 });
+    const world = new World({}, { entitiesPerSecond: 100 });
     for (let row = 0; row < 3500; ++row) world.change(key(String(row)), text("there"));
     world.session.start();
     await world.pass(5 * second);

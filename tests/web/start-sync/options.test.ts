@@ -31,12 +31,15 @@ const mistakes: readonly [options: unknown, named: RegExp, hint: RegExp][] = [
   [{ remote, tables: { people: { partitions: [] } } }, /people\.partitions/, /leave it out/],
   [{ remote, tables: { people: { partitions: "a" } } }, /people\.partitions/, /leave it out/],
   [{ remote, tables: { people: { filter: "a eq 1" } } }, /people\.filter/, /direction/],
+  [{ remote, tables: { people: { beacon: "a b" } } }, /people\.beacon/, /beacon: "beacons"/],
+  [{ remote, tables: { people: { beacon: "People" } } }, /people\.beacon/, /another table/],
   [{ remote, tables, schedule: 5 }, /schedule must be an object/, /minMs/],
   [{ remote, tables: { people: {}, People: {} } }, /people and People/, /Leave one/],
   [{ remote, tables, schedule: { minMs: 15 } }, /schedule\.minMs.*100/, /milliseconds/],
   [{ remote, tables, schedule: { maxMs: 5000 } }, /schedule\.maxMs.*15000/, /milliseconds/],
   [{ remote, tables, schedule: { every: 5 } }, /schedule\.every/, /minMs/],
   [{ remote, tables, budget: { entitiesPerSecond: 0 } }, /budget\.entitiesPerSecond/, /Leave/],
+  [{ remote, tables, budget: { transactionsPerDay: 1 } }, /transactionsPerDay.*24/, /Leave/],
   [{ remote, tables, onUnauthorized: "stop" }, /onUnauthorized.*"stop"/, /"pause"/],
 ];
 
@@ -69,6 +72,7 @@ test("there are defaults", () => {
   const settings = settingsOf({ remote, tables });
   assert.deepEqual(settings.poll, { minMs: 15_000, maxMs: 300_000, hiddenMs: 900_000 });
   assert.equal(settings.entitiesPerSecond, 2000);
+  assert.equal(settings.transactionsPerDay, Number.POSITIVE_INFINITY);
   assert.equal(settings.pausesIfUnauthorized, false);
   const people = { conflict: "remote", direction: "both", receipts: false, maxAgeMs: 3_600_000 };
   assert.deepEqual(settings.tables.get("people"), people);

@@ -12,6 +12,9 @@ import type { Connection, Pass, SessionOptions } from "../sync-session/session-o
 export interface ConnectOptions {
   readonly http: Http;
   readonly table: string;
+  /** The table of beacons. */
+  readonly beacon: string | undefined;
+  readonly token: () => string;
   /** Called if the remote has a feed of changes. Undefined: it cannot be followed. */
   readonly feed: () => Promise<AccountFeed | undefined>;
   /** The client's name in its receipts. */
@@ -48,15 +51,27 @@ async function connect(options: ConnectOptions, pass: Pass): Promise<Connection 
   if (probed.kind !== "probed") return probed;
   const { profile } = probed;
   const feed = http.feedPath === undefined ? undefined : await options.feed();
-  const remote = new HttpRemote(http, { table, client: await client(), profile, feed });
+  const name = await client();
+  const remote = new HttpRemote(http, { table, client: name, profile, feed });
   return {
     kind: "connected",
     remote,
     limits: profile.limits,
     settleMs,
+    beacon: await beaconOf(options, name),
     split: (whole, count) =>
       splitRange((range) => pass(() => remote.firstKey(range)), whole, count),
   };
+}
+
+/** The code is loaded only if it is used. */
+async function beaconOf(
+  { beacon, http, table, token }: ConnectOptions,
+  client: string,
+): Promise<Connection["beacon"]> {
+  if (beacon === undefined) return undefined;
+  const { TableBeacon } = await import("../sync-remote/beacon.ts");
+  return new TableBeacon(http, { table: beacon, of: table, client, token });
 }
 
 /** Returns the failure, if the table does not exist afterwards. */

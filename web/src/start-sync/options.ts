@@ -14,11 +14,12 @@ export interface Settings {
   readonly tables: ReadonlyMap<string, TableSettings>;
   readonly poll: { readonly minMs: number; readonly maxMs: number; readonly hiddenMs: number };
   readonly entitiesPerSecond: number;
+  readonly transactionsPerDay: number;
   readonly pausesIfUnauthorized: boolean;
 }
 
-export type TableSettings = Required<Omit<SyncTableOptions, "partitions">> &
-  Pick<SyncTableOptions, "partitions">;
+export type TableSettings = Required<Omit<SyncTableOptions, "partitions" | "beacon">> &
+  Pick<SyncTableOptions, "partitions" | "beacon">;
 
 const method = "startSync";
 const leastMs = 100; // of times: a shorter one is meant in seconds
@@ -35,14 +36,16 @@ export function settingsOf(options: SyncOptions): Settings {
   const { budget = {}, onUnauthorized = "refresh", schedule = {}, tables } = options;
   requireOneOf("onUnauthorized", onUnauthorized, ["refresh", "pause"]);
   requireObject("budget", budget, "budget: { entitiesPerSecond: 2000 }");
-  requireKnownOptions(method, budget, ["entitiesPerSecond"], {}, "budget");
-  const { entitiesPerSecond = 2000 } = budget;
+  requireKnownOptions(method, budget, ["entitiesPerSecond", "transactionsPerDay"], {}, "budget");
+  const { entitiesPerSecond = 2000, transactionsPerDay = Number.POSITIVE_INFINITY } = budget;
   requireNumber("budget.entitiesPerSecond", entitiesPerSecond, 1);
+  requireNumber("budget.transactionsPerDay", transactionsPerDay, 24);
   return {
     remote: remoteOf(options.remote),
     tables: tablesOf(tables),
     poll: pollOf(schedule),
     entitiesPerSecond,
+    transactionsPerDay,
     pausesIfUnauthorized: onUnauthorized === "pause",
   };
 }
@@ -91,7 +94,7 @@ function tablesOf(tables: SyncOptions["tables"]): Map<string, TableSettings> {
   const names = Object.keys(tables);
   if (names.length === 0) throw invalid("tables names no table.", `Write ${example}.`);
   requireDistinct(names);
-  return new Map(names.map((name) => [name, tableOf(name, tables[name])]));
+  return new Map(names.map((name) => [name, tableOf(name, tables[name], names)]));
 }
 
 /** A store has no two tables whose names differ only in case. */
@@ -108,27 +111,40 @@ function requireDistinct(names: readonly string[]): void {
 /** Names of tables are equal without regard to case. */
 export const foldedName = (table: string): string => table.toLowerCase();
 
-function tableOf(name: string, options: SyncTableOptions | undefined): TableSettings {
+function tableOf(
+  name: string,
+  options: SyncTableOptions | undefined,
+  synced: readonly string[],
+): TableSettings {
   if (!tableName.test(name)) {
     const hint = "A table's name is a letter, then 2 to 62 letters and digits.";
     throw invalid(`tables has the name ${JSON.stringify(name)}, which no table can have.`, hint);
   }
   const parent = `tables.${name}`;
   requireObject(parent, options, example);
-  const known = ["direction", "partitions", "conflict", "receipts", "maxAgeMs"];
+  const known = ["direction", "partitions", "conflict", "receipts", "maxAgeMs", "beacon"];
   requireKnownOptions(method, options, known, {}, parent);
   const { conflict = "remote", direction = "both", partitions, receipts = false } = options;
-  const { maxAgeMs = 3_600_000 } = options;
+  const { beacon, maxAgeMs = 3_600_000 } = options;
   requireOneOf(`${parent}.direction`, direction, ["both", "pull", "push"]);
   if (typeof conflict !== "function")
     requireOneOf(`${parent}.conflict`, conflict, ["remote", "merge", "local"], " or a function");
   if (typeof receipts !== "boolean")
     throw invalid(`${parent}.receipts must be true or false.`, `Write receipts: ${!!receipts}.`);
   requireNumber(`${parent}.maxAgeMs`, maxAgeMs, leastMs);
-  const settings = { conflict, direction, receipts, maxAgeMs };
+  if (beacon !== undefined) requireBeacon(parent, beacon, synced);
+  const settings = { conflict, direction, receipts, maxAgeMs, ...(beacon && { beacon }) };
   return partitions === undefined
     ? settings
     : { ...settings, partitions: partitionsOf(parent, partitions) };
+}
+
+function requireBeacon(parent: string, beacon: string, synced: readonly string[]): void {
+  const isName = typeof beacon === "string" && tableName.test(beacon);
+  const isSynced = isName && synced.some((name) => foldedName(name) === foldedName(beacon));
+  if (isName && !isSynced) return;
+  const hint = 'Name another table of the remote, such as beacon: "beacons".';
+  throw invalid(`${parent}.beacon must be the name of a table that is not synced.`, hint);
 }
 
 function partitionsOf(parent: string, partitions: readonly string[]): readonly string[] {

@@ -4,7 +4,10 @@
 import type { MethodCall } from "./tab-messages.ts";
 import type { Sync } from "./types.ts";
 
-export type OwnerSync = Omit<Sync, "estimate">;
+export interface OwnerSync extends Omit<Sync, "estimate"> {
+  /** How many requests a scan of the table needs at least. Undefined: not known yet. */
+  stretchesOf?(table: string): number | undefined;
+}
 
 /** Makes a call of another tab or thread. Lists are read to their ends. */
 export function run(sync: OwnerSync, call: MethodCall): Promise<unknown> {

@@ -3,6 +3,8 @@
 import { StoreError } from "../errors.ts";
 import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import { Http } from "../sync-remote/http.ts";
+import { stretchesOf } from "../sync-remote/key-stretches.ts";
+import { AccountBudget } from "../sync-session/account-budget.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
 import { endSync } from "./owned-table.ts";
 import type { OwnerSync } from "./owner-sync.ts";
@@ -19,13 +21,17 @@ import type {
   SyncWrite,
 } from "./types.ts";
 
-export type StoreSyncOptions = Omit<SyncedTableOptions, "name" | "http" | "feed" | "onChange"> & {
+export type StoreSyncOptions = Omit<
+  SyncedTableOptions,
+  "name" | "http" | "feed" | "budget" | "onChange"
+> & {
   /** Sends nothing until it is resumed. */
   readonly isPaused: boolean;
 };
 
 export class StoreSync implements OwnerSync {
   readonly #options: StoreSyncOptions;
+  readonly #budget: AccountBudget;
   readonly #http: Http;
   readonly #feed: SyncedTableOptions["feed"];
   readonly #tables = new Map<string, SyncedTable>();
@@ -49,13 +55,16 @@ export class StoreSync implements OwnerSync {
     const { environment, settings } = options;
     this.#options = options;
     this.#isPaused = options.isPaused;
-    this.#http = new Http({ ...settings.remote, now: environment.clock.now });
+    const { now } = environment.clock;
+    this.#budget = new AccountBudget(settings, now);
+    const onSend = () => this.#budget.spendRequest();
+    this.#http = new Http({ ...settings.remote, now, onSend });
     this.#feed = feedLoader(this.#http);
   }
 
   async #openTable(name: string): Promise<SyncedTable> {
     const onChange = () => this.#onChange();
-    const remote = { http: this.#http, feed: this.#feed };
+    const remote = { http: this.#http, feed: this.#feed, budget: this.#budget };
     const table = await openSyncedTable({ ...this.#options, ...remote, name, onChange });
     this.#tables.set(name, table);
     return table;
@@ -185,6 +194,12 @@ export class StoreSync implements OwnerSync {
 
   coverage(): Promise<SyncCoverage[]> {
     return Promise.all([...this.#tables.values()].map((table) => table.coverage()));
+  }
+
+  /** How many requests a scan of the table needs at least. Undefined: not known yet. */
+  stretchesOf(name: string): number | undefined {
+    const ranges = this.#tables.get(name)?.session.ranges;
+    return ranges?.reduce((sum, range) => sum + stretchesOf(range).length, 0);
   }
 
   async confirmDeletes(id: string): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { SyncHost } from "../host/sync-host.ts";
 import { pendingPartitions } from "../sync/plan-push.ts";
 import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import type { Http } from "../sync-remote/http.ts";
+import type { AccountBudget } from "../sync-session/account-budget.ts";
 import type { Activity } from "../sync-session/activity.ts";
 import type { Clock } from "../sync-session/clock.ts";
 import { TableSession } from "../sync-session/table-session.ts";
@@ -36,19 +37,22 @@ export interface SyncedTableOptions {
   readonly http: Http;
   /** All tables share one connection. As in ConnectOptions. */
   readonly feed: () => Promise<AccountFeed | undefined>;
+  /** All tables share it. */
+  readonly budget: AccountBudget;
   readonly environment: Environment;
   readonly onChange: () => void;
 }
 
 /** Opens the table. The session has not started. */
 export async function openSyncedTable(options: SyncedTableOptions): Promise<SyncedTable> {
-  const { environment, host, name, onChange, settings, store } = options;
+  const { budget, environment, host, name, onChange, settings, store } = options;
   const table = settings.tables.get(name) as TableSettings;
   const owned = await openTable(store, host, name);
   const keeps = keepsOf(table);
   const session = new TableSession({
     ...owned,
     ...environment,
+    budget,
     connect: connectorOf(options, table, owned),
     settings: {
       policy:
@@ -60,7 +64,6 @@ export async function openSyncedTable(options: SyncedTableOptions): Promise<Sync
       partitions: table.partitions,
       poll: settings.poll,
       maxAgeMs: table.maxAgeMs,
-      entitiesPerSecond: settings.entitiesPerSecond,
       pausesIfUnauthorized: settings.pausesIfUnauthorized,
     },
     onChange,
@@ -83,6 +86,8 @@ function connectorOf(options: SyncedTableOptions, table: TableSettings, { store 
     http,
     feed,
     table: name,
+    beacon: table.beacon,
+    token: environment.clock.token,
     client: () => clientName(store, environment.clock.token),
     mayCreate: async () => {
       if (table.direction === "pull") return false;

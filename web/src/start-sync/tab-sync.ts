@@ -3,13 +3,14 @@
 
 import { StoreError } from "../errors.ts";
 import type { Clock } from "../sync-session/clock.ts";
+import { rangesOfTable } from "../sync-session/ranges.ts";
 import type { Channel, ChannelFactory } from "../tabs/channel.ts";
 import { errorToWire } from "../tabs/messages.ts";
 import type { Store } from "../types.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
 import { toError } from "../util/platform-objects.ts";
 import { estimateOf } from "./estimate.ts";
-import { requireOneOf, type Settings } from "./options.ts";
+import { foldedName, requireOneOf, type Settings } from "./options.ts";
 import { rowCounts } from "./owned-table.ts";
 import { type OwnerSync, run } from "./owner-sync.ts";
 import { syncStoppedError } from "./port-calls.ts";
@@ -49,6 +50,7 @@ export interface TabSyncOptions {
 
 type Unsent<M> = M extends unknown ? Omit<M, "from"> : never;
 
+const rowsOfPage = 1000;
 const retryMs = 5000; // after this tab has become the owner, and could not begin
 
 export class TabSync implements Sync {
@@ -419,7 +421,17 @@ export class TabSync implements Sync {
   }
 
   async estimate(): Promise<SyncEstimate> {
-    return estimateOf(this.#settings, await rowCounts(this.#options.store));
+    const settings = this.#settings;
+    const counts = await rowCounts(this.#options.store);
+    const sizes = [...settings.tables].map(([name, { partitions }]) => {
+      const rows = counts.get(foldedName(name)) ?? 0;
+      // Another tab knows into how many ranges a large table was divided.
+      const usual = partitions?.length ?? (rows > rowsOfPage ? rangesOfTable : 1);
+      const stretches = this.#own?.stretchesOf?.(name) ?? usual;
+      const isFollowed = this.status.tables[name]?.following ?? false;
+      return [foldedName(name), { rows, stretches, isFollowed }] as const;
+    });
+    return estimateOf(settings, new Map(sizes));
   }
 }
 

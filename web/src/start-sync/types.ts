@@ -61,6 +61,12 @@ export interface SyncTableOptions {
    * compared, which finds deletes. Default 3,600,000, an hour.
    */
   maxAgeMs?: number;
+  /**
+   * The name of another table of the remote, in which all stores that sync this table name the
+   * partitions that they have changed. A poll then is one request, and scans only those. What other
+   * programs write is found within `maxAgeMs`. Without a beacon, a poll scans the whole table.
+   */
+  beacon?: string;
 }
 
 /** How often the remote is asked for changes, in milliseconds. */
@@ -75,11 +81,17 @@ export interface SyncSchedule {
 
 export interface SyncBudget {
   /**
-   * How many entities of the remote are scanned per second, on average. Default 2,000. An account
-   * has 20,000 for all its users. It limits each table for itself, and in it the queries for
-   * changes and the comparisons of all versions.
+   * How many entities of the remote are scanned per second, on average, for all tables together: by
+   * queries for changes, and by comparisons of all versions. Default 2,000. An account has 20,000
+   * for all its users.
    */
   entitiesPerSecond?: number;
+  /**
+   * How many requests are sent in a day, on average, for all tables together. Default: as many as
+   * the schedule leads to. Local writes count, but are sent nevertheless; polls and comparisons
+   * wait.
+   */
+  transactionsPerDay?: number;
 }
 
 // ---- Conflicts -------------------------------------------------------------------------------

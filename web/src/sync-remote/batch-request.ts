@@ -2,6 +2,7 @@
 
 import { type Key, partitionOf, rowKeyOf } from "../sync/keys.ts";
 import type { RemoteOperation } from "../sync/operation.ts";
+import type { Properties } from "../sync/properties.ts";
 import { entityJson } from "./entity-json.ts";
 
 export interface BatchRequest {
@@ -22,7 +23,7 @@ const literal = (key: string): string => encodeURIComponent(key.replaceAll("'", 
  * `isCosmos`: whether a merge has the form of Cosmos DB.
  */
 export function batchRequest(
-  operations: readonly RemoteOperation[],
+  operations: readonly (RemoteOperation | UnconditionalMerge)[],
   token: string,
   tableUrl: string,
   isCosmos: boolean,
@@ -39,19 +40,31 @@ export function batchRequest(
   return { headers: { "Content-Type": type("batch") }, body };
 }
 
+/** Creates the entity if it is absent. Only for beacons: others must not be overwritten unseen. */
+export interface UnconditionalMerge {
+  readonly kind: "merge";
+  readonly key: Key;
+  readonly set: Properties;
+  readonly etag?: undefined;
+}
+
 const methods = { insert: "POST", merge: "MERGE", replace: "PUT", delete: "DELETE" };
 
 /**
  * No form of a merge is known to be accepted by all services. Cosmos DB refuses PATCH, and its
  * recordings show no MERGE. Azurite takes a POST with X-HTTP-Method for an insert.
  */
-function requestOf(operation: RemoteOperation, tableUrl: string, isCosmos: boolean): string {
+function requestOf(
+  operation: RemoteOperation | UnconditionalMerge,
+  tableUrl: string,
+  isCosmos: boolean,
+): string {
   const { kind, key } = operation;
   const url = kind === "insert" ? tableUrl : entityPath(tableUrl, key);
   const hasHeader = kind === "merge" && isCosmos;
   const lines = [`${hasHeader ? "POST" : methods[kind]} ${url} HTTP/1.1`];
   if (hasHeader) lines.push("X-HTTP-Method: MERGE");
-  if (kind !== "insert") lines.push(`If-Match: ${operation.etag}`);
+  if (kind !== "insert" && operation.etag !== undefined) lines.push(`If-Match: ${operation.etag}`);
   lines.push("Accept: application/json;odata=minimalmetadata", "DataServiceVersion: 3.0;");
   if (kind === "delete") return [...lines, "", ""].join("\r\n");
   lines.push("Content-Type: application/json");

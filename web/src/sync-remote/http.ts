@@ -16,6 +16,8 @@ export interface HttpOptions {
   /** Default: the platform's. */
   readonly fetch?: typeof fetch | undefined;
   readonly now: Platform["now"];
+  /** Called for each request that is sent. */
+  readonly onSend?: (() => void) | undefined;
   /**
    * For a credential; until a response begins; and then until more of it arrives. Default 60 s. A
    * push has less, for all of it (http-remote.ts).
@@ -166,6 +168,7 @@ export class Http {
         signal: limit.signal,
       } satisfies RequestInit;
       if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
+      this.#options.onSend?.();
       const response = await limit.race((this.#options.fetch ?? fetch)(url, init));
       return { response, limit, sas, madeWith: added.madeWith };
     } catch {

@@ -1,31 +1,27 @@
-// Limits how many entities are read per second over time, because every entity that a query scans
-// counts against the targets of the account that the application shares with others.
+// The budget of an account, as one table waits for it.
 
+import type { AccountBudget } from "./account-budget.ts";
 import type { SessionTime } from "./clock.ts";
 
 export class EntityBudget {
   readonly #time: SessionTime;
-  readonly #perSecond: number;
-  #freeAt = 0; // by the monotonic clock
+  readonly #account: AccountBudget;
 
-  constructor(time: SessionTime, perSecond: number) {
+  constructor(time: SessionTime, account: AccountBudget) {
     this.#time = time;
-    this.#perSecond = perSecond;
+    this.#account = account;
   }
 
-  /** Resolves when the entities that were spent so far are within the budget. */
-  async available(): Promise<void> {
-    const wait = this.#freeAt - this.#time.now().monotonicMs;
-    if (wait > 0) await this.#time.sleep(wait);
+  /** Resolves when what was used so far, for any table, is within the budget. */
+  async available(scans: boolean): Promise<void> {
+    for (;;) {
+      const waitMs = this.#account.waitMs(scans);
+      if (waitMs === 0) return;
+      await this.#time.sleep(waitMs);
+    }
   }
 
   spend(entities: number): void {
-    const from = Math.max(this.#freeAt, this.#time.now().monotonicMs);
-    this.#freeAt = from + this.msFor(entities);
-  }
-
-  /** Returns how long it takes to read so many entities. */
-  msFor(entities: number): number {
-    return (entities / this.#perSecond) * 1000;
+    this.#account.spendEntities(entities);
   }
 }

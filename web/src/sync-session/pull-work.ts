@@ -5,6 +5,7 @@ import type { Pulled, Puller } from "../sync/puller.ts";
 import { scanState, updateScanState } from "../sync/scan-state.ts";
 import type { Activity } from "./activity.ts";
 import { Alarm } from "./alarm.ts";
+import type { BeaconWork } from "./beacon-work.ts";
 import type { SessionTime } from "./clock.ts";
 import type { CountingStore } from "./counting-store.ts";
 import type { EntityBudget } from "./entity-budget.ts";
@@ -28,6 +29,8 @@ export interface PullOptions {
   readonly rowCount: () => Promise<number>;
   /** Changes of the remote arrive by themselves, so nothing is scanned for them. */
   readonly isFollowing: () => boolean;
+  /** Tells which partitions other clients have pushed. */
+  readonly beacon: BeaconWork | undefined;
   readonly onChange: () => void;
 }
 
@@ -45,6 +48,7 @@ export class PullWork {
   #comparedSince = Number.NEGATIVE_INFINITY;
   readonly #comparedAt = new Map<string, number>(); // in this process, by the range's `from`
   #isDownloaded = false;
+  #scannedTable = false; // in the last pull
   /** When the last complete scan by Timestamp began, by the monotonic clock. */
   #scannedAt = Number.NEGATIVE_INFINITY;
   readonly #waiting = new Map<() => void, number>(); // in readAll(), and since when
@@ -56,6 +60,10 @@ export class PullWork {
     this.#schedule = new PollSchedule(options.poll);
     this.#pullAlarm = new Alarm(options.time);
     this.#censusAlarm = new Alarm(options.time);
+  }
+
+  get ranges(): readonly KeyRange[] {
+    return this.#options.ranges;
   }
 
   /** Whether everything was read once, perhaps by an earlier process. */
@@ -107,7 +115,10 @@ export class PullWork {
     return true;
   }
 
-  /** Resolves when everything was read and compared by requests that were sent after this call. */
+  /**
+   * Resolves when everything was read and compared by requests that were sent after this call, and
+   * no missing row is in doubt.
+   */
   readAll(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.set(resolve, this.#options.time.now().monotonicMs);
@@ -117,7 +128,8 @@ export class PullWork {
   }
 
   #onRead(): void {
-    const { ranges } = this.#options;
+    const { puller, ranges } = this.#options;
+    if (!puller.deletes.isSettled) return; // what is missing must be compared again
     const comparedAt = ranges.map(({ from }) => this.#comparedAt.get(from) ?? -1);
     const readAt = Math.min(this.#scannedAt, ...comparedAt);
     for (const [resolve, since] of [...this.#waiting]) {
@@ -131,28 +143,31 @@ export class PullWork {
 
   /** Pulls, and waits until it is time for the next one. */
   async pullStep(): Promise<void> {
-    const { activity, budget, rowCount, store, time } = this.#options;
+    const { activity, budget, isFollowing, readsOnlyMarked, store } = this.#options;
+    // What rings the alarm does not change the budget.
+    if (!readsOnlyMarked && !isFollowing()) await budget.available(this.#scannedTable);
     const before = store.rows;
     await this.#pulls.run();
     if (store.rows > before) this.#schedule.reset();
-    // A query by Timestamp scans the whole table. What rings the alarm does not change that.
-    const scans = !this.#options.readsOnlyMarked && !this.#options.isFollowing();
-    const leastMs = scans ? budget.msFor(await rowCount()) : 0;
-    const isWithinBudget = time.sleep(leastMs);
-    await this.#pullAlarm.wait(Math.max(this.#schedule.next(activity.isVisible()), leastMs));
-    await isWithinBudget;
+    await this.#pullAlarm.wait(this.#schedule.next(activity.isVisible()));
   }
 
   async #pull(): Promise<boolean> {
-    const { hasTimestampFilter, isFollowing, onChange, puller, readsOnlyMarked, time } =
+    const { hasTimestampFilter, isFollowing, onChange, puller, readsOnlyMarked, rowCount, time } =
       this.#options;
     const { monotonicMs, wallMs } = time.now();
     const scans = !readsOnlyMarked && !isFollowing();
     onChange();
-    const { areMarksRead, isScanned } = scans
-      ? await puller.pull()
-      : { areMarksRead: await puller.readMarked(), isScanned: true };
-    if (scans && isScanned) {
+    const named = scans ? await this.#pullNamed() : true;
+    const { areMarksRead, isScanned } =
+      named === undefined
+        ? await puller.pull()
+        : { areMarksRead: await puller.readMarked(), isScanned: named };
+    this.#scannedTable = named === undefined;
+    if (named === undefined && !isScanned) this.#options.beacon?.forget();
+    // A query by Timestamp scans the whole table.
+    if (this.#scannedTable && hasTimestampFilter) this.#options.budget.spend(await rowCount());
+    if (named === undefined && isScanned) {
       this.#scannedAt = monotonicMs;
       this.#onRead();
     }
@@ -161,6 +176,18 @@ export class PullWork {
     if (isComplete && hasTimestampFilter) this.pulledAt = wallMs;
     onChange();
     return isComplete;
+  }
+
+  /**
+   * Reads what the beacon names. Resolves to whether all of it could be read. Undefined: the whole
+   * table must be read.
+   */
+  async #pullNamed(): Promise<boolean | undefined> {
+    const { beacon, hasTimestampFilter, puller } = this.#options;
+    const mayBeNamed = beacon && hasTimestampFilter && this.#waiting.size === 0;
+    // The beacon is asked before the table, so that the next call tells what comes after it.
+    const named = mayBeNamed ? await beacon.pull(puller) : undefined;
+    return this.#isDownloaded ? named : undefined;
   }
 
   #onScanned(): void {

@@ -18,7 +18,7 @@ export interface RangeOptions {
   readonly partitions: readonly Partition[] | undefined;
 }
 
-const rangesOfTable = 4;
+export const rangesOfTable = 4;
 const whole: KeyRange = { from: "" };
 
 /** Returns the ranges that the table has now. */

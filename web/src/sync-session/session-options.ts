@@ -5,7 +5,9 @@ import type { FreezeLimits } from "../sync/freeze.ts";
 import type { Partition } from "../sync/keys.ts";
 import type { Failure, Remote } from "../sync/remote.ts";
 import type { SyncStore } from "../sync/store.ts";
+import type { AccountBudget } from "./account-budget.ts";
 import type { Activity } from "./activity.ts";
+import type { Beacon } from "./beacon-work.ts";
 import type { Clock } from "./clock.ts";
 import type { PollTimes } from "./poll-schedule.ts";
 import type { Split } from "./ranges.ts";
@@ -18,6 +20,8 @@ export interface Connection {
   /** As in SyncRules. */
   readonly settleMs: number;
   readonly split: Split;
+  /** Where clients name the partitions that they push. */
+  readonly beacon?: Beacon | undefined;
 }
 
 /** Sends a request as soon as the session may. */
@@ -30,7 +34,6 @@ export interface SessionSettings
   readonly poll: PollTimes;
   /** Each version is compared with the remote's at least so often. */
   readonly maxAgeMs: number;
-  readonly entitiesPerSecond: number;
   /** Pauses when the remote rejects the credential, until the session is resumed. */
   readonly pausesIfUnauthorized: boolean;
 }
@@ -47,6 +50,8 @@ export interface SessionOptions {
    * not send. Rejects if the store fails.
    */
   readonly connect: (pass: Pass) => Promise<Connection | Failure>;
+  /** That of all tables of the account. */
+  readonly budget: AccountBudget;
   readonly clock: Clock;
   readonly activity: Activity;
   readonly settings: SessionSettings;

@@ -25,6 +25,8 @@ export interface SessionRemoteOptions {
   readonly gate: Gate;
   readonly budget: EntityBudget;
   readonly reachability: Reachability;
+  /** A push was sent that was perhaps applied. */
+  readonly onPushed: (partition: Partition) => void;
   /** Called before another credential is asked for. */
   readonly onUnauthorized: () => void;
   readonly onPage: (request: ScanRequest, page: ScanAnswer & { kind: "page" }) => void;
@@ -42,8 +44,11 @@ export class SessionRemote implements Remote {
     return this.#options.remote.traits;
   }
 
-  push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>> {
-    return this.#send(() => this.#options.remote.push(push, sendBefore));
+  async push(push: FrozenPush, sendBefore: number): Promise<Dated<PushAnswer>> {
+    const answer = await this.#send(() => this.#options.remote.push(push, sendBefore));
+    const isPossible = answer.kind === "applied" || answer.kind === "failed";
+    if (isPossible) this.#options.onPushed(push.partition);
+    return answer;
   }
 
   fence(push: PushName, etag: string | undefined): Promise<Dated<PushAnswer>> {
@@ -66,7 +71,7 @@ export class SessionRemote implements Remote {
   async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
     const { budget, onPage, remote, store } = this.#options;
     const isDownload = !request.keysOnly && request.since === undefined;
-    if (request.keysOnly) await budget.available();
+    if (request.keysOnly) await budget.available(true);
     if (isDownload && request.token !== undefined) await store.stored();
     const answer = await this.#send(() => remote.scan(request));
     if (answer.kind === "page") onPage(request, answer);

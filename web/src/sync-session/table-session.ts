@@ -13,6 +13,7 @@ import { scanState } from "../sync/scan-state.ts";
 import type { ActivityEvent } from "./activity.ts";
 import type { Backlog } from "./backlog.ts";
 import { BacklogCount } from "./backlog-count.ts";
+import { BeaconWork } from "./beacon-work.ts";
 import { SessionTime } from "./clock.ts";
 import { CountingStore } from "./counting-store.ts";
 import { DownloadProgress, type DownloadStatus } from "./download-progress.ts";
@@ -91,11 +92,11 @@ export class TableSession {
   #wasPending = false;
 
   constructor(options: SessionOptions) {
-    const { clock, settings, store } = options;
+    const { budget, clock, store } = options;
     this.#options = options;
     this.#time = new SessionTime(clock);
     this.#gate = new Gate(false);
-    this.#budget = new EntityBudget(this.#time, settings.entitiesPerSecond);
+    this.#budget = new EntityBudget(this.#time, budget);
     this.#store = new SessionStore(store);
     this.#pushed = new CountingStore(this.#store);
     this.#pulled = new CountingStore(this.#store);
@@ -135,6 +136,11 @@ export class TableSession {
       progress: this.#work?.pull.isDownloaded ? undefined : this.#progress?.status,
       storeError: Object.values(this.#failures).find(({ error }) => error !== undefined)?.error,
     };
+  }
+
+  /** In which the table is scanned. Undefined: not known yet. */
+  get ranges(): SyncRules["ranges"] | undefined {
+    return this.#work?.pull.ranges;
   }
 
   get #phase(): Phase {
@@ -315,15 +321,18 @@ export class TableSession {
     if (this.#options.settings.pausesIfUnauthorized) this.pause();
   }
 
-  async #open({ limits, remote: connected, settleMs, split }: Connection): Promise<Work> {
+  async #open(connection: Connection): Promise<Work> {
+    const { beacon: named, limits, remote: connected, settleMs, split } = connection;
     const store = this.#store;
     const { settings } = this.#options;
+    const beacon = named && new BeaconWork(named, this.#time, (send) => this.#gate.pass(send));
     const remote = new SessionRemote({
       remote: connected,
       store,
       gate: this.#gate,
       budget: this.#budget,
       reachability: this.#reachability,
+      onPushed: (partition) => beacon?.onPushed(partition),
       onUnauthorized: () => this.#onUnauthorized(),
       onPage: (request, page) => this.#progress?.onPage(request, page),
       onChange: this.#options.onChange,
@@ -340,6 +349,7 @@ export class TableSession {
       puller,
       ranges,
       isFollowing,
+      beacon,
       hasTimestampFilter: remote.traits.hasTimestampFilter,
     });
     await pull.open();
@@ -389,7 +399,10 @@ export class TableSession {
   }
 
   #pullWork(
-    pulled: Pick<PullOptions, "puller" | "ranges" | "hasTimestampFilter" | "isFollowing">,
+    pulled: Pick<
+      PullOptions,
+      "puller" | "ranges" | "hasTimestampFilter" | "isFollowing" | "beacon"
+    >,
   ): PullWork {
     const { activity, onChange, rowCount, settings } = this.#options;
     return new PullWork({

@@ -32,6 +32,8 @@ export class Deletes {
   /** What the application is asked about, by the range's `from`. */
   readonly #asked = new Map<Key, { readonly id: string; readonly missing: Missing }>();
 
+  readonly #unsettled = new Set<Key>(); // by the range's `from`
+
   constructor(context: SyncContext, requests: Requests) {
     this.#context = context;
     this.#requests = requests;
@@ -56,6 +58,11 @@ export class Deletes {
     return this.#confirmed.size > 0;
   }
 
+  /** Whether the last census of each range has missed no rows but those that are marked. */
+  get isSettled(): boolean {
+    return this.#unsettled.size === 0;
+  }
+
   /** Decides what a census of the range means. */
   async decide(range: KeyRange, findings: Findings): Promise<void> {
     const { rules, store } = this.#context;
@@ -66,7 +73,10 @@ export class Deletes {
     const limits = rules.deleteLimits;
     const size = await store.read((view) => sizeOfDelete(view, rows, others, limits));
     const isFew = size === "few";
-    if (isFew) await this.#inSteps(missing, markKey);
+    if (isFew) {
+      await this.#inSteps(missing, markKey);
+      this.#unsettled.delete(range.from);
+    } else this.#unsettled.add(range.from);
     const decision = isFew ? "again" : await this.#probe(missing, findings.present);
     if (decision === "confirmed") this.#confirmed.set(range.from, { missing: others, by: "probe" });
     if (decision === "suspect") this.#ask(range, others);

@@ -7,8 +7,9 @@ import type { SyncContext } from "./context.ts";
 import { Deletes } from "./deletes.ts";
 import { scanDelta } from "./delta.ts";
 import type { TableView } from "./draft.ts";
-import type { Key, KeyRange } from "./keys.ts";
+import type { Key, KeyRange, Partition } from "./keys.ts";
 import { isUnread } from "./partition-log.ts";
+import { scanPartition } from "./partition-scan.ts";
 import type { ReadAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 
@@ -42,6 +43,11 @@ export class Puller {
       isScanned = await allEnded(someAtOnce(rules.ranges, scan));
     }
     return { isScanned, areMarksRead: await this.readMarked() };
+  }
+
+  /** Reads what changed in one partition, which another client has named. */
+  pullPartition(partition: Partition): Promise<boolean> {
+    return scanPartition(this.#context, this.#requests, partition);
   }
 
   /**
