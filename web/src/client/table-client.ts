@@ -342,7 +342,9 @@ export class TableHandle
 
   countSource(method: string, options: LiveCountOptions): QuerySource {
     rejectUnknownOptions(method, options, ["queryOptions"], ["filter"]);
-    return this.#source({ result: "count", filter: options.queryOptions?.filter });
+    const { filter } = options.queryOptions ?? {};
+    // Only what a count needs: there may be very many.
+    return { result: "count", table: this.tableName, filter, rejectWith };
   }
 
   #source(query: Pick<LiveSource, "result" | "filter" | "select" | "limit" | "from">): QuerySource {
