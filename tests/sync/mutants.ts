@@ -313,7 +313,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "parks-ambiguous-pushes",
     "I2b I3",
-    3264,
+    2122,
     "A permanent refusal parks a push of which an earlier try may have been applied.",
     edit("answer.ts", "if (isAmbiguous) return", "if (isReceiptRefused) return"),
   ),

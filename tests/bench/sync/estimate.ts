@@ -4,6 +4,7 @@
 import { estimateOf } from "../../../web/src/start-sync/estimate.ts";
 import { settingsOf } from "../../../web/src/start-sync/options.ts";
 import { keyOf } from "../../../web/src/sync/keys.ts";
+import { stretchesOf } from "../../../web/src/sync-remote/key-stretches.ts";
 import { minute, text, World } from "../../sync/session-world.ts";
 import type { Measured } from "./measured.ts";
 
@@ -38,6 +39,9 @@ async function compare(rows: number): Promise<string> {
   const counted = (await world.pass(dayMs)).length;
   void world.session.stop(); // its end would wait for events
   const settings = settingsOf({ remote: { url: "https://a.test" }, tables: { people: {} } });
-  const { transactionsPerMonth } = estimateOf(settings, new Map([["people", rows]]));
+  const { ranges = [] } = world.session;
+  const stretches = ranges.reduce((sum, range) => sum + stretchesOf(range).length, 0);
+  const size = { rows, stretches, isFollowed: false };
+  const { transactionsPerMonth } = estimateOf(settings, new Map([["people", size]]));
   return (counted / (transactionsPerMonth / 30)).toFixed(2);
 }
