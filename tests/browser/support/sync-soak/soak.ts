@@ -170,13 +170,14 @@ class Soak implements AsyncDisposable {
     const end = performance.now() + this.#options.minutes * 60_000;
     const isOver = () =>
       performance.now() >= end && this.#result.browserKills >= this.#options.kills;
-    do {
+    while (!isOver()) {
       this.#result.rounds += 1;
-      const roundEnd = Math.min(performance.now() + roundMs, Math.max(end, performance.now()));
+      const now = performance.now();
+      const roundEnd = now < end ? Math.min(now + roundMs, end) : now + roundMs;
       await this.#disturb(() => performance.now() >= roundEnd && this.#wasEachKilled());
       await this.#rest();
       this.#options.log?.(JSON.stringify(this.#result));
-    } while (!isOver());
+    }
     for (const [defect, { count, example }] of this.#history.defects) {
       this.#options.log?.(`the service: ${defect}, ${count} times, such as ${example}`);
     }
