@@ -58,7 +58,8 @@ interface Client {
 }
 
 const roundMs = 45_000;
-const sessionMs = 3500; // at most, until a process is killed
+const sessionWrites = 40; // at most, before a process is killed
+const killMs = 300; // at most, after these writes
 const spellMs = 2500; // at most, without a network
 const restMs = 300_000; // at most, however busy the machine is
 const policies = ["merge", "local", "remote"] as const;
@@ -205,12 +206,13 @@ class Soak implements AsyncDisposable {
     await Promise.all(all);
   }
 
-  /** A process writes until it is killed. */
+  /** A process writes some times, and is killed while it writes again. */
   async #session(client: Client): Promise<void> {
     await this.#open(client);
     const { random, replica } = client;
     client.isBeingKilled = false;
-    const killing = delay(random.below(sessionMs)).then(() => {
+    for (let left = random.below(sessionWrites); left > 0; --left) await this.#step(client);
+    const killing = delay(random.below(killMs)).then(() => {
       client.isBeingKilled = true;
       return replica.kill();
     });
