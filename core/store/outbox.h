@@ -17,7 +17,8 @@
 //                                              number's, and _Resent: true; and properties that the
 //                                              operation set
 //               partition, number s0 s1 …      more properties that it set
-//               partition, number u            the properties that it removed, each true
+//               partition, number u            the properties that it removed, each true; of a
+//                                              creation by sync, those that it did not write
 //
 // A number has 16 digits: that of the commit times operations_per_commit, plus the position in the
 // commit. The operations of a commit in a partition are a group. Hidden rows obey the limits of

@@ -846,6 +846,53 @@ describe("a conflict under the policy local", () => {
   });
 });
 
+describe("an edit of an entity that others have deleted and created again", () => {
+  /** What the outbox and the row are after the remote has had each of these versions. */
+  function afterConflicts(
+    edit: Record<string, number>,
+    remotes: readonly (Record<string, number> | undefined)[],
+    policies: readonly ConflictPolicy[],
+  ) {
+    const store = newStore();
+    const clean = { properties: row({ a: 0, b: 0 }), version: { etag: "0", timestamp: 1n } };
+    store.transact((draft) => draft.put("rows", key("1"), clean));
+    store.write(1, new Map([[key("1"), () => row({ a: 0, b: 0, ...edit })]]));
+    remotes.forEach((remote, index) => {
+      const seen = { row: remote && version(row(remote), `${index}x`), sentAt: 9 };
+      const observations = new Map([[key("1"), seen]]);
+      const policy = policies[index] as ConflictPolicy;
+      store.transact((draft) => {
+        const plan = planPush(draft, "p", rules, { isSettled: true, ...input });
+        assert(plan.kind === "push");
+        const finished = { outcome: "notApplied", observations, policy, mayArrive: false } as const;
+        finishPush(draft, plan.push, finished, keeps);
+      });
+    });
+    const ops = [...store.view.entries("outbox", "")].map(([, { change }]) => change);
+    return { ops, row: store.view.get("rows", key("1"))?.properties };
+  }
+
+  test("changes only what it wrote, under the policy local", () => {
+    const deleted = afterConflicts({ a: 1 }, [undefined], ["local"]);
+    assert(areSameProperties(deleted.row, row({ a: 1, b: 0 })));
+    const { ops, row: found } = afterConflicts({ a: 1 }, [undefined, { b: 5 }], ["local", "local"]);
+    assert.deepEqual(ops, [{ kind: "edit", set: row({ a: 1 }), unset: new Set() }]);
+    assert(areSameProperties(found, row({ a: 1, b: 5 })));
+  });
+
+  test("creates it again as often as it is deleted", () => {
+    const remotes = [undefined, { b: 5 }, undefined];
+    const { row: found } = afterConflicts({ a: 1 }, remotes, ["local", "local", "local"]);
+    assert(areSameProperties(found, row({ a: 1, b: 5 })));
+  });
+
+  test("conflicts only by what it wrote, if the policy is merge by then", () => {
+    const { ops, row: found } = afterConflicts({ a: 1 }, [undefined, { b: 5 }], ["local", "merge"]);
+    assert.deepEqual(ops, [{ kind: "edit", set: row({ a: 1 }), unset: new Set() }]);
+    assert(areSameProperties(found, row({ a: 1, b: 5 })));
+  });
+});
+
 describe("encrypted properties", () => {
   const encrypted = (a: number, b: number): Properties =>
     new Map([

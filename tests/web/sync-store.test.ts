@@ -240,7 +240,12 @@ function randomDraft(seed: number, step: number, { chance, below }: Random) {
     else if (choice === 2) {
       for (const [outbox, pending] of draft.entries("outbox", "")) {
         if (pending.key !== key) continue;
-        if (seed % 2) draft.put("outbox", outbox, { ...pending, wasResent: true });
+        const { change } = pending;
+        if (seed % 2 && step % 3 === 0 && change.kind === "edit") {
+          const unwritten = new Set(["b", "c"]);
+          const creation = { kind: "create", properties: change.set, unwritten } as const;
+          draft.put("outbox", outbox, { ...pending, change: creation });
+        } else if (seed % 2) draft.put("outbox", outbox, { ...pending, wasResent: true });
         else {
           draft.delete("outbox", outbox);
           draft.put("bases", key, { kind: "absent" });

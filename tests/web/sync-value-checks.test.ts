@@ -24,6 +24,7 @@ const valid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
     withChange({ kind: "edit", set: properties, unset: new Set(["b"]) }),
     withChange({ kind: "delete" }),
     { ...parked, ops: [{ ...op, wasResent: true }] },
+    { ...parked, ops: [{ ...op, change: { ...op.change, unwritten: new Set(["a"]) } }] },
     { ...parked, later: 1 },
   ],
   pushes: [
@@ -65,6 +66,7 @@ const invalid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
     withChange({ kind: "other" }),
     withChange({ kind: "toString" }),
     withChange({ kind: "create" }),
+    withChange({ kind: "create", properties, unwritten: ["a"] }),
     withChange({ kind: "create", properties: new Map([["a", null]]) }),
     withChange({ kind: "create", properties: new Map([[1, { type: "Int32", value: 1 }]]) }),
     withChange({ kind: "edit", set: properties, unset: ["b"] }),

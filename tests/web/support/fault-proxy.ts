@@ -138,7 +138,7 @@ export class FaultProxy implements AsyncDisposable {
         await forward();
         return sendPage(to, 500);
       case "busy":
-        return sendPage(to, 429, { "Retry-After": "0" });
+        return sendPage(to, 429, { "Retry-After": `${this.#random.below(2)}` });
       case "busyAfter":
         await forward();
         return sendBusy(to);

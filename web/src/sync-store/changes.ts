@@ -100,7 +100,7 @@ export class Changes {
     const { change } = op ?? {};
     const set =
       change?.kind === "create" ? change.properties : change?.kind === "edit" ? change.set : none;
-    const unset = change?.kind === "edit" ? change.unset : new Set<string>();
+    const unset = unsetOf(change);
     const beside = countBesideOwn(set);
     const first = [...set].slice(0, beside);
     if (op) this.#put(tableNumber.outbox, key, new Map([...ownOfOperation(op), ...first]));
@@ -181,6 +181,12 @@ function ownOfBase(base: Base, isApart: boolean): [string, Value][] {
   const { etag, timestamp } = base.row;
   if (etag !== etagOf(timestamp)) own.push([ownName.etag, string(etag)]);
   return own;
+}
+
+/** The names that the row with this suffix has: of an edit, or what a creation did not write. */
+function unsetOf(change: OutboxOp["change"] | undefined): ReadonlySet<string> {
+  if (change?.kind === "edit") return change.unset;
+  return (change?.kind === "create" && change.unwritten) || new Set();
 }
 
 function ownOfOperation({ number, group, key, change, wasResent }: OutboxOp): [string, Value][] {

@@ -337,7 +337,7 @@ function hashedEntry(row: HiddenRow | undefined): [key: string | undefined, valu
 
 const changeOf = (kind: unknown, set: Properties, unset: ReadonlySet<string>) =>
   kind === changeKind.create
-    ? ({ kind: "create", properties: set } as const)
+    ? ({ kind: "create", properties: set, ...(unset.size > 0 && { unwritten: unset }) } as const)
     : kind === changeKind.edit
       ? ({ kind: "edit", set, unset } as const)
       : kind === changeKind.delete

@@ -64,7 +64,7 @@ const isKindOf =
   };
 
 const isChange = isKindOf({
-  create: isObject({ properties: isProperties }),
+  create: isObject({ properties: isProperties, unwritten: isOptional(isNames) }),
   edit: isObject({ set: isProperties, unset: isNames }),
   delete: isObject({}),
 });

@@ -4,7 +4,15 @@ import { areSameProperties, type Properties } from "./properties.ts";
 import { isSameValue, type Value } from "./value.ts";
 
 export type Change =
-  | { readonly kind: "create"; readonly properties: Properties }
+  | {
+      readonly kind: "create";
+      readonly properties: Properties;
+      /**
+       * It was an edit, and others have deleted the entity: the names of the properties that it did
+       * not write.
+       */
+      readonly unwritten?: ReadonlySet<string>;
+    }
   | { readonly kind: "edit"; readonly set: Properties; readonly unset: ReadonlySet<string> }
   | { readonly kind: "delete" };
 
@@ -22,6 +30,11 @@ export function changeBetween(
   }
   const unset = new Set([...before.keys()].filter((name) => !after.has(name)));
   return { kind: "edit", set, unset };
+}
+
+/** Returns the properties that the application has set. */
+export function writtenBy({ properties, unwritten }: Change & { kind: "create" }): Properties {
+  return new Map([...properties].filter(([name]) => !unwritten?.has(name)));
 }
 
 /** Returns whether the change has a meaning for an entity that is present, or absent. */

@@ -2,7 +2,7 @@
 // kept or lost as a whole, because its entities were written together.
 
 import { baseProperties, isAtBase } from "./base.ts";
-import { applyChange, type Change, changeBetween } from "./change.ts";
+import { applyChange, type Change, changeBetween, writtenBy } from "./change.ts";
 import { dependentGroups } from "./groups.ts";
 import type { FrozenPush, Member, OutboxOp, RemoteRow } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
@@ -142,11 +142,17 @@ function changeOnto(
   row: Properties | undefined,
 ): Change | undefined {
   if (change.kind === "delete") return row === undefined ? undefined : change;
-  if (row === undefined) return changeBetween(row, local);
+  if (row === undefined) return change.kind === "edit" ? creationOf(change, local) : change;
   const isUnit = isEncrypted(row) || isEncrypted(local);
   if (isUnit && !areSameProperties(row, local)) return changeBetween(row, local);
   if (change.kind === "edit") return change;
-  return { kind: "edit", set: change.properties, unset: new Set() };
+  return { kind: "edit", set: writtenBy(change), unset: new Set() };
+}
+
+/** Remembers what the edit has written, in case others create the entity before this client. */
+function creationOf({ set }: Change & { kind: "edit" }, local: Properties = new Map()): Change {
+  const unwritten = new Set([...local.keys()].filter((name) => !set.has(name)));
+  return { kind: "create", properties: local, ...(unwritten.size > 0 && { unwritten }) };
 }
 
 function applyAnswers(

@@ -3,7 +3,7 @@
 // entities that were written together would show a state that no client wrote.
 
 import { baseProperties } from "./base.ts";
-import { applyChange, type Change, canApply } from "./change.ts";
+import { applyChange, type Change, canApply, writtenBy } from "./change.ts";
 import type { Conflict } from "./conflict.ts";
 import type { OutboxOp } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
@@ -72,7 +72,7 @@ function isContradicted(change: Change, { base, remote }: Conflict): boolean {
 }
 
 function changedProperties(change: Change): [string, Value | undefined][] {
-  if (change.kind !== "edit") return "properties" in change ? [...change.properties] : [];
+  if (change.kind !== "edit") return "properties" in change ? [...writtenBy(change)] : [];
   return [
     ...change.set,
     ...[...change.unset].map((name): [string, undefined] => [name, undefined]),
@@ -83,7 +83,7 @@ function changedProperties(change: Change): [string, Value | undefined][] {
 function createsToEdits(log: PartitionLog, key: Key): void {
   for (const op of log.pendingOf(key)) {
     if (op.change.kind !== "create") continue;
-    log.rewrite(op, { kind: "edit", set: op.change.properties, unset: new Set() });
+    log.rewrite(op, { kind: "edit", set: writtenBy(op.change), unset: new Set() });
   }
 }
 

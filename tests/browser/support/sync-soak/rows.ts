@@ -34,13 +34,17 @@ export function rowsOfPage(json: string): Map<RowKey, Row> {
       .sort()
       .map((name): [string, string] => [name, textOf(rest[name], rest[`${name}@odata.type`])]);
     rows.set(rowKeyOf(String(PartitionKey), String(RowKey)), {
-      etag: String(rest["odata.etag"]),
-      timestamp: String(Timestamp),
+      etag: withoutZeros(String(rest["odata.etag"])),
+      timestamp: withoutZeros(String(Timestamp)),
       properties: new Map(properties),
     });
   }
   return rows;
 }
+
+/** Azurite writes all digits of a time, and a store only those that it needs. */
+const withoutZeros = (text: string): string =>
+  text.replace(/\.(\d*?)0+Z/, ".$1Z").replace(".Z", "Z");
 
 function textOf(value: unknown, annotation: unknown): string {
   const type = annotation === undefined ? inferredType(value) : String(annotation).slice(4);

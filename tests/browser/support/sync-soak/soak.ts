@@ -58,7 +58,8 @@ interface Client {
 }
 
 const roundMs = 45_000;
-const sessionMs = 3500; // at most, until a process is killed
+const sessionWrites = 40; // at most, before a process is killed
+const killMs = 300; // at most, after these writes
 const spellMs = 2500; // at most, without a network
 const restMs = 300_000; // at most, however busy the machine is
 const policies = ["merge", "local", "remote"] as const;
@@ -170,13 +171,14 @@ class Soak implements AsyncDisposable {
     const end = performance.now() + this.#options.minutes * 60_000;
     const isOver = () =>
       performance.now() >= end && this.#result.browserKills >= this.#options.kills;
-    do {
+    while (!isOver()) {
       this.#result.rounds += 1;
-      const roundEnd = Math.min(performance.now() + roundMs, Math.max(end, performance.now()));
+      const now = performance.now();
+      const roundEnd = now < end ? Math.min(now + roundMs, end) : now + roundMs;
       await this.#disturb(() => performance.now() >= roundEnd && this.#wasEachKilled());
       await this.#rest();
       this.#options.log?.(JSON.stringify(this.#result));
-    } while (!isOver());
+    }
     for (const [defect, { count, example }] of this.#history.defects) {
       this.#options.log?.(`the service: ${defect}, ${count} times, such as ${example}`);
     }
@@ -204,12 +206,13 @@ class Soak implements AsyncDisposable {
     await Promise.all(all);
   }
 
-  /** A process writes until it is killed. */
+  /** A process writes some times, and is killed while it writes again. */
   async #session(client: Client): Promise<void> {
     await this.#open(client);
     const { random, replica } = client;
     client.isBeingKilled = false;
-    const killing = delay(random.below(sessionMs)).then(() => {
+    for (let left = random.below(sessionWrites); left > 0; --left) await this.#step(client);
+    const killing = delay(random.below(killMs)).then(() => {
       client.isBeingKilled = true;
       return replica.kill();
     });
