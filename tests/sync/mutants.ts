@@ -388,7 +388,7 @@ export const mutants: readonly Mutant[] = [
     "I10 I12",
     68,
     "An older answer removes a newer mark.",
-    edit("partition-log.ts", "mark !== undefined && mark.at <= sentAt", "mark !== undefined"),
+    edit("marks.ts", "mark.at <= sentAt || ", "mark.at >= 0 || "),
   ),
   mutant(
     "loses-silently",

@@ -105,8 +105,8 @@ export class Client {
   }
 
   /**
-   * Edits entities while offline. Resolves when all edits are pushed, to the time before the pushes,
-   * in milliseconds since 1970.
+   * Edits entities while offline. Resolves when all edits are pushed, to the time before the
+   * pushes, in milliseconds since 1970.
    */
   async edit(entities: number, perPartition: number, version: number): Promise<number> {
     const sync = this.#sync;
