@@ -550,6 +550,25 @@ describe("the outcome of a push", () => {
     assert.equal(store.view.get("marks", key("1")), undefined);
   });
 
+  test("is not newer than what a feed has brought meanwhile, even if the store knew it", () => {
+    const store = newStore();
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    const push = pushed(store);
+    // The entity was there when the push was refused, and has been deleted since.
+    store.transact((draft) => applyFeedChange(draft, key("1"), undefined, draft.commit, keeps));
+    const observations = observe({ 1: version(row({ a: 2 }), "1") }, 0);
+    store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
+    assert(store.view.get("marks", key("1")));
+  });
+
+  test("of a clean key that the store has brings no mark by a feed", () => {
+    const store = newStore();
+    const theirs = version(row({}), "0");
+    store.transact((draft) => applyAnswer(draft, key("1"), theirs, 0, keeps));
+    store.transact((draft) => applyFeedChange(draft, key("1"), theirs, draft.commit, keeps));
+    assert.equal(store.view.get("marks", key("1")), undefined);
+  });
+
   test("the progress of a feed is stored once, and a gap stays until all was read", () => {
     const store = newStore();
     const progress = { position: 5n, store: "a", scope: "", hasGap: false };

@@ -63,4 +63,10 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A proxy refused larger batches without an answer of the service, so each of 30 was decided " +
       "only after the time in which it could still be executed: longer than the simulation waited.",
   },
+  {
+    seed: 735451247,
+    found:
+      "A feed brought the delete of an entity that was to be created, which the store took for " +
+      "known. A read of the push that had been sent before then showed the deleted entity.",
+  },
 ];

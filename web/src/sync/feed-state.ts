@@ -37,6 +37,9 @@ export function applyFeedChange(
 ): Applied {
   const before = draft.get("marks", key);
   const applied = applyAnswer(draft, key, row, sentAt, keeps);
-  if (applied === "marked") markVersion(draft, key, row, before);
-  return applied;
+  // A push is perhaps reading this key, by a request that was sent before this change.
+  const isOvertaking = applied === "known" && draft.get("bases", key) !== undefined;
+  if (applied !== "marked" && !isOvertaking) return applied;
+  markVersion(draft, key, row, before);
+  return "marked";
 }
