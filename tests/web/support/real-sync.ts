@@ -7,7 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { baseOf } from "../../../web/src/sync/base.ts";
 import type { SyncContext, SyncRules, SyncStatus } from "../../../web/src/sync/context.ts";
 import type { RemoteRow } from "../../../web/src/sync/hidden-tables.ts";
-import { isReceiptKey, type Key, keyOf } from "../../../web/src/sync/keys.ts";
+import { isReceiptKey, type Key, keyOf, partitionOf } from "../../../web/src/sync/keys.ts";
+import { retryParked } from "../../../web/src/sync/plan-push.ts";
 import { areSameProperties, type Properties } from "../../../web/src/sync/properties.ts";
 import { Puller } from "../../../web/src/sync/puller.ts";
 import { Pusher } from "../../../web/src/sync/pusher.ts";
@@ -234,6 +235,14 @@ class Client {
     }
   }
 
+  /** A proxy has perhaps refused a single write, which is then parked. */
+  retryParked(): void {
+    for (const [key, { group }] of [...this.store.view.entries("parked", "")])
+      void this.store.transact((draft) =>
+        retryParked(draft, partitionOf(key), group, this.#rules.keeps),
+      );
+  }
+
   get isIdle(): boolean {
     const tables = ["outbox", "bases", "pushes", "marks", "parked"] as const;
     return tables.every((name) => this.store.keys(name).length === 0);
@@ -356,6 +365,7 @@ async function rowsOf(remote: HttpRemote): Promise<Map<Key, RemoteRow>> {
 async function equal(remote: HttpRemote, clients: readonly Client[]): Promise<void> {
   const end = performance.now() + restMs;
   for (;;) {
+    for (const client of clients) client.retryParked();
     const rows = await rowsOf(remote);
     const found = clients.flatMap((client) => differences(client, rows));
     if (found.length === 0) return;
