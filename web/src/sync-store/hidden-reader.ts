@@ -34,10 +34,16 @@ export class HiddenReader {
   readonly #encoder = new RequestEncoder();
   readonly #decoder = new ResponseDecoder();
   readonly #shapes = new ShapeCache();
+  #bytesRead = 0;
 
   constructor(engine: SyncEngine, table: string) {
     this.#engine = engine;
     this.#table = table;
+  }
+
+  /** Of all responses. */
+  get bytesRead(): number {
+    return this.#bytesRead;
   }
 
   get(table: TableNumber, { partitionKey, rowKey }: RowKey): HiddenRow | undefined {
@@ -82,6 +88,7 @@ export class HiddenReader {
   #read(table: TableNumber, message: Uint8Array): RowPage | undefined {
     const response = this.#engine.readSynced(table, message);
     if ("ids" in response) throw new PartsMissing(response);
+    this.#bytesRead += response.length;
     if (response[0] === responseKind.error && this.#isNotFound(response)) return undefined;
     const copy = response.slice();
     return this.#decoder.message(copy, responseKind.page, (reader) =>
