@@ -17,6 +17,8 @@ import { checkpoint, operationsOf, tables } from "./real-engine.ts";
 const table = "people";
 const otherTable = "other";
 const nowMs = 1_700_000_000_000;
+// Pages have few rows, but each of them is read ahead, and in part only.
+const ahead = { keysMin: 1, rowsPerKey: 0, rowsFree: 1, bytesMax: 1 << 20 };
 const clientsMax = 4;
 const processesMax = 120; // of a simulation
 
@@ -157,7 +159,7 @@ export class MirroredProcess {
     this.#disk = disk;
     this.#engine = engine;
     this.#files = files;
-    this.#store = new EngineStore(engine, table);
+    this.#store = new EngineStore(engine, table, ahead);
   }
 
   createTables(): void {

@@ -5,10 +5,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestEncoder } from "../../web/src/client/request-encoder.ts";
 import { applyPage } from "../../web/src/sync/apply-page.ts";
-import { byCodeUnit } from "../../web/src/sync/draft.ts";
+import { byCodeUnit, type Draft } from "../../web/src/sync/draft.ts";
 import type { TableName } from "../../web/src/sync/hidden-tables.ts";
 import { type Key, keyOf } from "../../web/src/sync/keys.ts";
-import { EngineStore } from "../../web/src/sync-store/engine-store.ts";
+import type { Properties } from "../../web/src/sync/properties.ts";
+import type { Value } from "../../web/src/sync/value.ts";
+import { DecisionFailed, EngineStore } from "../../web/src/sync-store/engine-store.ts";
 import { TouchedKeys } from "../../web/src/sync-store/touched-keys.ts";
 import { createEngine, type Engine, PartsNeeded } from "../../web/src/wasm/engine.ts";
 import { seededRandom } from "./support/random.ts";
@@ -53,8 +55,40 @@ const seen = (store: EngineStore, keys: readonly Key[], isExpected: boolean): un
     const names: TableName[] = ["rows", "bases", "marks"];
     return keys.map((key) => names.map((name) => view.get(name, key)));
   });
-  return read instanceof PartsNeeded ? undefined : read.result;
+  assert(!(read instanceof PartsNeeded));
+  return read.result;
 };
+
+/** A store that counts what it reads. */
+function countedStore(engine: Engine) {
+  const count = { reads: 0, bytes: 0 };
+  const store = new EngineStore(
+    {
+      get lastCommit() {
+        return engine.lastCommit;
+      },
+      applySynced: engine.applySynced.bind(engine),
+      readSynced: (...call) => {
+        const response = engine.readSynced(...call);
+        count.reads += 1;
+        if (!(response instanceof PartsNeeded)) count.bytes += response.length;
+        return response;
+      },
+    },
+    table,
+  );
+  return { store, count };
+}
+
+const numberedKeys = (from: number, to: number): Key[] =>
+  Array.from({ length: to - from }, (_, i) => keyOf("p", `${from + i}`));
+
+function putRows(store: EngineStore, keys: readonly Key[], properties: Properties): void {
+  const version = { etag: 'W/"x"', timestamp: ticks };
+  apply(store, (draft) => {
+    for (const key of keys) draft.put("rows", key, { properties, version });
+  });
+}
 
 test("rows that are expected are those that are there", async () => {
   const [engine, store] = await open();
@@ -78,30 +112,112 @@ test("rows that are expected are those that are there", async () => {
 
 test("keys that are far apart do not make it read what is between them", async () => {
   const [engine, store] = await open();
-  apply(store, (draft) => {
-    for (let i = 1000; i < 4000; ++i) {
-      const { properties, ...version } = remoteRow(i, 'W/"x"');
-      draft.put("rows", keyOf("p", `${i}`), { properties, version });
-    }
-  });
-  let reads = 0;
-  const counted = new EngineStore(
+  putRows(store, numberedKeys(1000, 4000), remoteRow(1, "").properties);
+  const whole = countedStore(engine);
+  whole.store.read((view) => [...view.entries("rows", "")]);
+  const { store: counted, count } = countedStore(engine);
+  const keys = Array.from({ length: 20 }, (_, i) => keyOf("p", `${1000 + 150 * i}`));
+  const far = seen(counted, keys, true);
+  assert(count.bytes < whole.count.bytes / 8, `${count.bytes} of ${whole.count.bytes} bytes`);
+  assert.deepEqual(far, seen(store, keys, false));
+  engine.close();
+});
+
+test("keys that are next to each other are read together", async () => {
+  const [engine, store] = await open();
+  const keys = numberedKeys(100, 120);
+  putRows(store, keys, remoteRow(1, "").properties);
+  const { store: counted, count } = countedStore(engine);
+  const together = seen(counted, keys, true);
+  assert(count.reads <= 12, `${count.reads} reads`);
+  assert.deepEqual(together, seen(store, keys, false));
+  engine.close();
+});
+
+test("only a few megabytes of large rows are in memory together", async () => {
+  const [engine, store] = await open();
+  const keys = numberedKeys(100, 300);
+  const photo: Value = { type: "String", value: "x".repeat(30_000) };
+  for (let at = 0; at < keys.length; at += 20)
+    putRows(store, keys.slice(at, at + 20), new Map([["photo", photo]]));
+  const { store: counted, count } = countedStore(engine);
+  counted.read((view) => view.expect(keys));
+  assert(count.bytes > 2 * 1024 * 1024 && count.bytes < 5.5 * 1024 * 1024, `${count.bytes} bytes`);
+  assert.deepEqual(seen(counted, keys, true), seen(store, keys, false));
+  engine.close();
+});
+
+test("rows that were expected are forgotten at the end of a look, however it ends", async () => {
+  const [engine, other] = await open();
+  const keys = numberedKeys(100, 140);
+  const at = (i: number) => keys[i] as Key;
+  putRows(other, keys, remoteRow(1, "").properties);
+  let isMissing = false;
+  const store = new EngineStore(
     {
       get lastCommit() {
         return engine.lastCommit;
       },
       applySynced: engine.applySynced.bind(engine),
-      readSynced: (...call) => {
-        reads += 1;
-        return engine.readSynced(...call);
-      },
+      readSynced: (...call) => (isMissing ? new PartsNeeded([1]) : engine.readSynced(...call)),
     },
     table,
   );
-  const keys = Array.from({ length: 20 }, (_, i) => keyOf("p", `${1000 + 150 * i}`));
-  const far = seen(counted, keys, true);
-  assert.deepEqual(far, seen(store, keys, false));
-  assert(reads < 100, `${reads} reads`);
+  const ends: Record<string, () => void> = {
+    read: () => void seen(store, keys, true),
+    apply: () => apply(store, (draft) => draft.expect(keys)),
+    failure: () => {
+      const decide = (draft: Draft) => {
+        draft.expect(keys);
+        throw new Error("stop");
+      };
+      assert.throws(() => store.apply(decide, true, nowMs), DecisionFailed);
+    },
+    missing: () => {
+      const read = store.read((view) => {
+        view.expect(keys);
+        isMissing = true;
+        return [...view.entries("rows", "")];
+      });
+      assert(read instanceof PartsNeeded);
+      isMissing = false;
+    },
+  };
+  for (const [i, [name, end]] of Object.entries(ends).entries()) {
+    end();
+    local(engine, at(4 * i));
+    apply(other, (draft) => {
+      const { properties, ...version } = remoteRow(i, 'W/"z"');
+      draft.put("rows", at(4 * i + 1), { properties, version });
+      draft.put("marks", at(4 * i + 2), { at: 1 });
+    });
+    const now = seen(store, keys, false);
+    const fresh = new EngineStore(engine, table);
+    assert.deepEqual(now, seen(fresh, keys, false), name);
+  }
+  engine.close();
+});
+
+test("a page changes no key that sync has touched since it was asked for", async () => {
+  const [engine, store] = await open();
+  const keys = numberedKeys(100, 200);
+  const at = (i: number) => keys[i] as Key;
+  const page = (from: number, to: number) =>
+    keys.slice(from, to).map((key) => ({ key, row: remoteRow(5, 'W/"old"') }));
+  const sentAt = engine.lastCommit;
+  putRows(store, [at(10), at(60)], remoteRow(1, "").properties);
+  local(engine, at(20));
+  apply(store, (draft) => {
+    for (const [number] of [...draft.entries("outbox", "")]) draft.delete("outbox", number);
+    draft.delete("bases", at(20));
+  });
+  apply(store, (draft) => draft.delete("rows", at(60)));
+  // The first page has keys that are there. Nothing of the second one is there.
+  for (const rows of [page(0, 50), page(50, 100)])
+    apply(store, (draft) => applyPage(draft, rows, sentAt, () => true));
+  const read = store.read((view) => [...view.entries("marks", "")].map(([key]) => key));
+  assert(!(read instanceof PartsNeeded));
+  assert.deepEqual(read.result, [at(10), at(20), at(60)]);
   engine.close();
 });
 

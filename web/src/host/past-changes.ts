@@ -37,8 +37,8 @@ const forgetFlag = 2; // (core/rpc/LAYOUT.md)
 const segmentsNeeded = 2; // a state of past changes (core/rpc/LAYOUT.md)
 const isTruncated = 3; // the same
 const commitBits = 40n; // core/model/feed_position.h
-// Of the segments of one request, unless a single one is larger. They are fewer than those that
-// IndexedDB reads at once (idbfs-log-reader.ts), so that little is read in vain.
+// Of the segments of one request, unless a single one is larger. IndexedDB may read more at once
+// (idbfs-log-reader.ts), in vain.
 const bytesMax = 768 * 1024;
 const attemptsMax = 3; // to get a segment that the storage does not have, it says
 const readsMax = 8; // of one segment, while the storage fails; they take about two minutes

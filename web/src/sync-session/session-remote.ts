@@ -1,5 +1,5 @@
-// The remote as a session uses it: holds requests back, paces the scans of a census, and notes
-// whether the remote answers.
+// The remote as a session uses it: holds requests back, paces the scans of a census, waits until
+// the pages of a first download are stored, and notes whether the remote answers.
 
 import type { FrozenPush, PushName } from "../sync/hidden-tables.ts";
 import type { Key, Partition } from "../sync/keys.ts";

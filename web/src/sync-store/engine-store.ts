@@ -8,6 +8,7 @@ import type { PartsNeeded } from "../wasm/engine.ts";
 import { Changes } from "./changes.ts";
 import { EngineView } from "./engine-view.ts";
 import { PartsMissing, type SyncEngine } from "./hidden-reader.ts";
+import type { AheadLimits } from "./rows-ahead.ts";
 import { TouchedKeys } from "./touched-keys.ts";
 
 /** The code that decides about a commit has failed. There is no commit. `cause`: what it threw. */
@@ -34,11 +35,12 @@ export class EngineStore {
   readonly #touched: TouchedKeys;
   readonly view: EngineView;
 
-  constructor(engine: SyncEngine, table: string) {
+  /** `ahead`: how much of the rows that are expected is read together. */
+  constructor(engine: SyncEngine, table: string, ahead?: AheadLimits) {
     this.#engine = engine;
     this.#table = table;
     this.#touched = new TouchedKeys(engine.lastCommit);
-    this.view = new EngineView(engine, table, this.#touched);
+    this.view = new EngineView(engine, table, this.#touched, ahead);
   }
 
   /** Returns the parts that `look` needs, if they are not in memory. */

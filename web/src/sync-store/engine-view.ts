@@ -31,7 +31,7 @@ import { HiddenReader, type PageRows, type SyncEngine } from "./hidden-reader.ts
 import { decodeValue } from "./opaque-value.ts";
 import { ownName, withoutOwn } from "./own-properties.ts";
 import type { HiddenRow } from "./row-decoder.ts";
-import { RowsAhead } from "./rows-ahead.ts";
+import { type AheadLimits, RowsAhead } from "./rows-ahead.ts";
 import type { TouchedKeys } from "./touched-keys.ts";
 import { unreadableRow } from "./unreadable-row.ts";
 import { isValid } from "./value-checks.ts";
@@ -64,11 +64,11 @@ export class EngineView implements TableView {
   /** Keys that begin so have no operation since the commit. */
   #settled: { readonly beginning: string; readonly commit: number } | undefined;
 
-  constructor(engine: SyncEngine, table: string, touched: TouchedKeys) {
+  constructor(engine: SyncEngine, table: string, touched: TouchedKeys, ahead?: AheadLimits) {
     this.#engine = engine;
     this.#touched = touched;
     this.reader = new HiddenReader(engine, table);
-    this.#ahead = new RowsAhead(this.reader);
+    this.#ahead = new RowsAhead(this.reader, ahead);
   }
 
   get commit(): number {

@@ -34,10 +34,16 @@ export class HiddenReader {
   readonly #encoder = new RequestEncoder();
   readonly #decoder = new ResponseDecoder();
   readonly #shapes = new ShapeCache();
+  #bytesRead = 0;
 
   constructor(engine: SyncEngine, table: string) {
     this.#engine = engine;
     this.#table = table;
+  }
+
+  /** Of all responses. */
+  get bytesRead(): number {
+    return this.#bytesRead;
   }
 
   get(table: TableNumber, { partitionKey, rowKey }: RowKey): HiddenRow | undefined {
@@ -46,7 +52,7 @@ export class HiddenReader {
       partitionKey,
       rowKey,
       undefined,
-      (message) => this.#read(table, message)?.rows[0],
+      (message) => this.#readRow(table, message)?.rows[0],
     );
   }
 
@@ -59,10 +65,8 @@ export class HiddenReader {
   ): Generator<HiddenRow> {
     let top = first;
     for (let next: RowKey | undefined = from; next; top = Math.min(2 * top, most)) {
-      const page: RowPage = this.#encoder.query(
-        this.#table,
-        { top, next },
-        (message) => this.#read(table, message) as RowPage,
+      const page: RowPage = this.#encoder.query(this.#table, { top, next }, (message) =>
+        this.#read(table, message),
       );
       for (const row of page.rows) {
         if (to && !isBefore(row, to)) return;
@@ -78,11 +82,25 @@ export class HiddenReader {
     return this.range(table, first, undefined, { first: 1, most: 1 }).next().done === true;
   }
 
+  #read(table: TableNumber, message: Uint8Array): RowPage {
+    return this.#pageOf(this.#responseTo(table, message));
+  }
+
   /** Returns undefined if there is no such row. Most reads are of absent rows. */
-  #read(table: TableNumber, message: Uint8Array): RowPage | undefined {
+  #readRow(table: TableNumber, message: Uint8Array): RowPage | undefined {
+    const response = this.#responseTo(table, message);
+    const isAbsent = response[0] === responseKind.error && this.#isNotFound(response);
+    return isAbsent ? undefined : this.#pageOf(response);
+  }
+
+  #responseTo(table: TableNumber, message: Uint8Array): Uint8Array {
     const response = this.#engine.readSynced(table, message);
     if ("ids" in response) throw new PartsMissing(response);
-    if (response[0] === responseKind.error && this.#isNotFound(response)) return undefined;
+    this.#bytesRead += response.length;
+    return response;
+  }
+
+  #pageOf(response: Uint8Array): RowPage {
     const copy = response.slice();
     return this.#decoder.message(copy, responseKind.page, (reader) =>
       decodeRowPage(reader, copy, this.#shapes),

@@ -45,7 +45,7 @@ export class TouchedKeys {
   }
 }
 
-/** FNV-1a, without the two highest bits, so that a Map keeps it as a small integer. */
+/** FNV-1a, without the two lowest bits, so that a Map keeps it as a small integer. */
 function hashOf(key: Key): number {
   let bits = 0x811c9dc5;
   for (let i = 0; i < key.length; ++i) bits = Math.imul(bits ^ key.charCodeAt(i), 0x01000193);

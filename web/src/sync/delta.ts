@@ -1,5 +1,6 @@
 // One scan of a key range by Timestamp (PROTOCOL.md, Pulling). The position is stored in the same
-// commit as the rows of a page, so a crash repeats at most one page.
+// commit as the rows of a page, so a crash repeats the pages that are not stored yet: of a first
+// download, at most one (web/src/sync-session/session-remote.ts).
 
 import { applyPage } from "./apply-page.ts";
 import type { SyncContext } from "./context.ts";
