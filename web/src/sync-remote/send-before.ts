@@ -2,7 +2,7 @@
 
 /**
  * In the options of `fetch`: the request is sent before this time, by the monotonic clock of the
- * thread that calls it, or not at all. A symbol, because the application's `fetch` does not have it.
+ * thread that calls it, or not at all. A symbol, because it is not for the application's `fetch`.
  */
 export const sendBeforeOption = Symbol("sendBefore");
 
