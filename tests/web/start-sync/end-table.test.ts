@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Sync } from "../../../web/src/start-sync/types.ts";
 import type { Store } from "../../../web/src/types.ts";
 import { openStore } from "../support/package.ts";
@@ -15,6 +16,7 @@ interface World {
   readonly sync: Sync;
   /** Whether the remote can be reached. */
   isOnline: boolean;
+  requests: number;
   start(tables: Record<string, object>): Promise<Sync>;
 }
 
@@ -24,6 +26,7 @@ async function open(t: TestContext): Promise<World> {
   const local = await openStore({ ...options, name: "local" });
   for (const table of ["people", "lamps"]) await remote.table(table).createTable();
   const send: typeof fetch = async (input, init) => {
+    world.requests += 1;
     if (!world.isOnline) throw new TypeError("The network is down.");
     return await (remote.fetch as typeof fetch)(input, init);
   };
@@ -37,6 +40,7 @@ async function open(t: TestContext): Promise<World> {
     local,
     remote,
     isOnline: true,
+    requests: 0,
     start,
     sync: undefined as unknown as Sync,
   };
@@ -106,6 +110,37 @@ test('with "discard", local writes that were not sent never are', async (t) => {
   assert.equal(await rowsOf(local, "people"), "1");
   assert.equal(await rowsOf(remote, "people"), "");
   assert.equal(sync.status.pending, 0);
+});
+
+test("two calls at once end one session, also if both are refused", async (t) => {
+  const world = await open(t);
+  const { local, sync } = world;
+  await sync.now();
+  world.isOnline = false;
+  await write(local, "people", "1");
+  const calls = [sync.endTable("people"), sync.endTable("people"), sync.endTable("people")];
+  for (const { status } of await Promise.allSettled(calls)) assert.equal(status, "rejected");
+  world.isOnline = true;
+  assert.equal((await sync.now()).complete, true);
+  await Promise.all([sync.endTable("people"), sync.endTable("people")]);
+  await sync.stop();
+  const { requests } = world;
+  await delay(600); // sync polls within 200 ms
+  assert.equal(world.requests, requests);
+});
+
+test("stop() waits for a call of endTable()", async (t) => {
+  const world = await open(t);
+  const { local, sync } = world;
+  await sync.now();
+  world.isOnline = false;
+  await write(local, "people", "1");
+  const steps: string[] = [];
+  const ending = sync.endTable("people").finally(() => steps.push("ended"));
+  const stopping = sync.stop().then(() => steps.push("stopped"));
+  await assert.rejects(ending, { code: "TableHasPendingOperations" });
+  await stopping;
+  assert.deepEqual(steps, ["ended", "stopped"]);
 });
 
 test("a paused sync stays paused, and other tables are refused", async (t) => {

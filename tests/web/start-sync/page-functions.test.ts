@@ -13,6 +13,7 @@ import {
 } from "../../../web/src/start-sync/page-functions.ts";
 import { PortCalls } from "../../../web/src/start-sync/port-calls.ts";
 import type { SyncRemote, SyncTableOptions } from "../../../web/src/start-sync/types.ts";
+import { Http } from "../../../web/src/sync-remote/http.ts";
 
 const url = "https://lamps.table.core.windows.net";
 
@@ -21,11 +22,19 @@ function sent(
   t: TestContext,
   remote: Partial<SyncRemote>,
   table: SyncTableOptions = {},
+  onSent: (calls: number) => void = () => {},
 ): ReturnType<typeof settingsFromPage> {
   const settings = settingsOf({ remote: { url, ...remote }, tables: { people: table } });
   const { port1, port2 } = new MessageChannel();
   const page = new PortCalls(port1 as unknown as MessagePort, servePageFunctions(settings));
   const worker = new PortCalls(port2 as unknown as MessagePort, {});
+  const post = port2.postMessage.bind(port2);
+  let calls = 0;
+  port2.postMessage = (message: unknown) => {
+    post(message);
+    calls += 1;
+    onSent(calls);
+  };
   t.after(() => {
     page.close(new Error("The test has ended."));
     worker.close(new Error("The test has ended."));
@@ -128,6 +137,47 @@ describe("fetch", () => {
     setTimeout(() => abort.abort(), 5);
     await assert.rejects(async () => await answer, /aborted/);
     assert.equal(signal?.aborted, true);
+  });
+});
+
+describe("a request with a time limit", () => {
+  /** Blocks the thread, as alert() does in a page. Messages wait. */
+  const block = (ms: number) => {
+    for (const end = performance.now() + ms; performance.now() < end; );
+  };
+
+  /** Sends a push whose time is over in 100 ms. Calls `onSent` when a call to the page was sent. */
+  async function push(t: TestContext, onSent: (calls: number) => void) {
+    let requests = 0;
+    const { remote } = sent(
+      t,
+      {
+        fetch: async () => {
+          requests += 1;
+          return new Response("", { status: 202 });
+        },
+      },
+      {},
+      onSent,
+    );
+    const now = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
+    const http = new Http({ url, fetch: remote.fetch as typeof fetch, now });
+    const sendBefore = performance.now() + 100;
+    const result = await http.send({ method: "POST", path: "$batch", body: "b", sendBefore });
+    return { result: typeof result === "object" ? result.status : result, requests };
+  }
+
+  test("is sent by the page within it", async (t) => {
+    assert.deepEqual(await push(t, () => {}), { result: 202, requests: 1 });
+  });
+
+  test("is not sent by a page that was frozen before it gets the call", async (t) => {
+    for (const frozenCall of [1, 2]) {
+      const freeze = (calls: number) => {
+        if (calls === frozenCall) block(150);
+      };
+      assert.deepEqual(await push(t, freeze), { result: "notSent", requests: 0 });
+    }
   });
 });
 

@@ -203,8 +203,8 @@ class World {
 }
 
 /** Starts sync in a tab that does not own the store. */
-async function startLater(world: World, tab: FakeTab, ms = 20): Promise<TabSync> {
-  return await resultAfter(world, tab.start(), ms);
+async function startLater(world: World, tab: FakeTab, ms = 20, table = "people"): Promise<TabSync> {
+  return await resultAfter(world, tab.start(table), ms);
 }
 
 async function resultAfter(world: World, starting: Promise<TabSync>, ms = 20): Promise<TabSync> {
@@ -366,6 +366,20 @@ test("a tab ends the sync of a table, and no tab begins it again", async () => {
   c.become("self");
   await world.pass();
   assert.deepEqual([c.own?.hasEnded, third.status.tables], [true, {}]);
+});
+
+test("tabs may name a table in different cases", async () => {
+  const world = new World();
+  const [a, b] = [world.tab(), world.tab()];
+  a.owner = "self";
+  await a.start("people");
+  const sync = await startLater(world, b, 20, "People");
+  assert.deepEqual(b.released, []);
+  const ending = sync.endTable("PEOPLE");
+  await world.pass();
+  await ending;
+  assert.deepEqual(a.own?.calls, ["end people undefined"]);
+  assert.deepEqual([a.released, b.released], [["people"], ["People"]]);
 });
 
 test("a tab that starts before the owner waits for it", async () => {

@@ -4,7 +4,9 @@
 
 import { isTokenCredential } from "../data-tables/credentials.ts";
 import type { Credential, TokenCredential } from "../data-tables/types.ts";
+import { NotSentError, sendBeforeOption, type TimedInit } from "../sync-remote/send-before.ts";
 import type { Settings, TableSettings } from "./options.ts";
+import { platformClock } from "./platform.ts";
 import type { CallHandlers, PortCalls } from "./port-calls.ts";
 import type { Conflict, Resolution, Resolve, SyncRemote } from "./types.ts";
 
@@ -31,6 +33,16 @@ interface SentResponse {
   readonly type: ResponseType;
   readonly headers: readonly (readonly [string, string])[];
 }
+
+interface FetchCall {
+  readonly id: number;
+  readonly url: string;
+  readonly init: RequestInit;
+  /** By the page's clock. Undefined: at any time. */
+  readonly sendBefore: number | undefined;
+}
+
+const monotonicMs = (): number => platformClock.now().monotonicMs;
 
 export function settingsToSend({ remote, tables, ...others }: Settings): SentSettings {
   const { credential, fetch, ...sent } = remote;
@@ -82,7 +94,11 @@ function serveFetch(send: SyncRemote["fetch"]): CallHandlers {
   const bodies = new Map<number, ReadableStreamDefaultReader<Uint8Array>>();
   const aborts = new Map<number, AbortController>();
   return {
-    fetch: async (id: number, url: string, init: RequestInit): Promise<SentResponse> => {
+    clock: monotonicMs,
+    // The page may have been frozen since the worker has called.
+    fetch: async (call: FetchCall): Promise<SentResponse | "notSent"> => {
+      const { id, init, sendBefore, url } = call;
+      if (sendBefore !== undefined && monotonicMs() >= sendBefore) return "notSent";
       const abort = new AbortController();
       aborts.set(id, abort);
       const response = await (send ?? fetch)(url, { ...init, signal: abort.signal });
@@ -127,19 +143,33 @@ async function credentialOfPage(page: PortCalls): Promise<Credential> {
 
 function fetchOfPage(page: PortCalls): typeof fetch {
   let requests = 0;
-  return async (url, { signal, ...init } = {}) => {
+  return async (url, { signal, ...init }: TimedInit = {}) => {
     requests += 1;
     const id = requests;
+    const sendBefore = await timeOfPage(page, init[sendBeforeOption]);
+    signal?.throwIfAborted();
     const end = () => page.tell("endFetch", id);
     signal?.addEventListener("abort", end);
     try {
-      const sent = await page.call<SentResponse>("fetch", id, String(url), init);
+      const call: FetchCall = { id, url: String(url), init, sendBefore };
+      const sent = await page.call<SentResponse | "notSent">("fetch", call);
+      if (sent === "notSent") throw new NotSentError("The page was too late to send the request.");
       return responseOf(sent, page);
     } catch (error) {
       end();
       throw error;
     }
   };
+}
+
+/**
+ * Converts a time of this thread's clock to the page's, which began at another time: to an earlier
+ * one by what the page takes to answer, never to a later one.
+ */
+async function timeOfPage(page: PortCalls, time: number | undefined): Promise<number | undefined> {
+  if (time === undefined) return undefined;
+  const pageTime = await page.call<number>("clock");
+  return pageTime + time - monotonicMs();
 }
 
 const firstStatus = 200; // of a Response that code can make

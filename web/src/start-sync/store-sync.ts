@@ -29,12 +29,15 @@ export type StoreSyncOptions = Omit<
   readonly isPaused: boolean;
 };
 
+const retryMs = 5000; // after a table could not be opened again
+
 export class StoreSync implements OwnerSync {
   readonly #options: StoreSyncOptions;
   readonly #budget: AccountBudget;
   readonly #http: Http;
   readonly #feed: SyncedTableOptions["feed"];
   readonly #tables = new Map<string, SyncedTable>();
+  readonly #endings = new Map<string, Promise<void>>(); // by table: when its last call is done
   readonly #listeners = new Set<(status: SyncStatus) => void>();
   readonly #snapshots = new StatusSnapshots(() => this.#sum());
   #told: SyncStatus | undefined;
@@ -129,14 +132,27 @@ export class StoreSync implements OwnerSync {
 
   async #stop(): Promise<void> {
     await Promise.all([...this.#tables.values()].map(({ session }) => session.stop()));
+    await Promise.all(this.#endings.values());
   }
 
-  async endTable(table: string, { pending = "refuse" }: EndTableOptions = {}): Promise<void> {
+  /** Calls for the same table are made one after the other. */
+  endTable(table: string, { pending = "refuse" }: EndTableOptions = {}): Promise<void> {
+    return this.#inOrder(table, () => this.#endTable(table, pending === "discard"));
+  }
+
+  #inOrder(table: string, change: () => Promise<void>): Promise<void> {
+    const done = (this.#endings.get(table) ?? Promise.resolve()).then(change);
+    const ending = done.catch(() => {});
+    this.#endings.set(table, ending);
+    return done;
+  }
+
+  async #endTable(table: string, discards: boolean): Promise<void> {
     const synced = this.#tables.get(table);
-    if (synced === undefined) return; // another tab has asked for the same
+    if (synced === undefined) return; // another call has ended it
     await synced.session.stop();
     try {
-      await endSync(this.#options.host, table, pending === "discard");
+      await endSync(this.#options.host, table, discards);
       this.#tables.delete(table);
     } catch (error) {
       await this.#continue(table);
@@ -146,12 +162,22 @@ export class StoreSync implements OwnerSync {
     }
   }
 
-  /** Syncs a table again whose session was stopped. */
+  /** Syncs a table again whose session was stopped. Tries again later if the store fails. */
   async #continue(table: string): Promise<void> {
-    const { session } = await this.#openTable(table);
     if (this.#stopping) return;
-    if (this.#isPaused) session.pause();
-    session.start();
+    try {
+      const { session } = await this.#openTable(table);
+      if (this.#isPaused) session.pause();
+      if (this.#stopping) await session.stop();
+      else session.start();
+    } catch {
+      const stopped = this.#tables.get(table);
+      this.#options.environment.clock.after(retryMs, () => {
+        void this.#inOrder(table, async () => {
+          if (this.#tables.get(table) === stopped) await this.#continue(table);
+        });
+      });
+    }
   }
 
   // ---- What waits ------------------------------------------------------------------------------

@@ -253,8 +253,10 @@ export class TabSync implements Sync {
     if (isNew && this.#isPaused && !isPaused) this.#post({ type: "pause", isPaused: true });
     else this.#isPaused = isPaused;
     this.#ownerStatus = withChanges(isWhole ? undefined : this.#ownerStatus, changes);
+    // The owner may have named the tables in another case.
+    const synced = new Set(Object.keys(this.#ownerStatus.tables).map(foldedName));
     for (const name of this.#settings.tables.keys())
-      if (this.#ownerStatus.tables[name] === undefined) this.#onEnded(name);
+      if (!synced.has(foldedName(name))) this.#onEnded(name);
     this.#onSynced();
     this.#tellListeners();
   }
@@ -277,9 +279,18 @@ export class TabSync implements Sync {
   }
 
   async #run(call: MethodCall): Promise<unknown> {
-    const result = await run(this.#own as OwnerSync, call);
-    if (call.method === "endTable") this.#onEnded(call.id as string);
-    return result;
+    const own = this.#own as OwnerSync;
+    if (call.method !== "endTable") return await run(own, call);
+    const table = this.#nameOf(call.id as string) as string;
+    await run(own, { ...call, id: table });
+    this.#onEnded(table);
+    return undefined;
+  }
+
+  /** The table as it is named in the options of this tab. */
+  #nameOf(table: string): string | undefined {
+    const names = [...this.#options.settings.tables.keys()];
+    return names.find((name) => foldedName(name) === foldedName(table));
   }
 
   #onEnded(table: string): void {
@@ -369,9 +380,10 @@ export class TabSync implements Sync {
     this.#calls.rejectAll(syncStoppedError());
   }
 
-  async endTable(table: string, { pending }: EndTableOptions = {}): Promise<void> {
+  async endTable(name: string, { pending }: EndTableOptions = {}): Promise<void> {
     const { tables } = this.#options.settings;
-    if (!tables.has(table)) throw unknownTableError(table, [...tables.keys()]);
+    const table = this.#nameOf(String(name));
+    if (table === undefined) throw unknownTableError(name, [...tables.keys()]);
     if (pending !== undefined) requireOneOf("pending", pending, ["refuse", "discard"]);
     if (this.#ended.has(table)) return;
     await this.#call({ method: "endTable", id: table, pending });

@@ -43,6 +43,8 @@ export interface OpenMessage extends ActivityState {
   readonly isPaused: boolean;
 }
 
+const stoppedTable = { phase: "stopped", inFlight: 0, following: false } as const;
+
 export class WorkerStoreSync implements OwnerSync {
   readonly #calls: PortCalls;
   readonly #listeners = new Set<(status: SyncStatus) => void>();
@@ -55,13 +57,14 @@ export class WorkerStoreSync implements OwnerSync {
     const { activity, isPaused, settings, worker } = options;
     const { port1, port2 } = new MessageChannel();
     const sync = new WorkerStoreSync(options, port1);
-    worker.connect((await syncScriptUrl()).href, port2);
     const message: OpenMessage = {
       ...stateOf(activity),
       settings: settingsToSend(settings),
       isPaused,
     };
     try {
+      worker.connect((await syncScriptUrl()).href, port2);
+      if (options.store.status.state === "closed") throw syncStoppedError();
       await sync.#calls.call("open", message);
       return sync;
     } catch (error) {
@@ -90,6 +93,8 @@ export class WorkerStoreSync implements OwnerSync {
   #end(): void {
     for (const end of this.#endings) end();
     this.#calls.close(syncStoppedError());
+    const stopped = Object.keys(this.#status.tables).map((table) => [table, stoppedTable] as const);
+    this.#onStatus(Object.fromEntries(stopped));
   }
 
   // ---- Status ----------------------------------------------------------------------------------

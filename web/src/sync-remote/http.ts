@@ -3,6 +3,7 @@
 import type { Ticks } from "../sync/hidden-tables.ts";
 import type { Platform } from "../sync/store.ts";
 import { Authorizer, type CredentialSource } from "./authorization.ts";
+import { NotSentError, sendBeforeOption, type TimedInit } from "./send-before.ts";
 import { failureOf, serviceErrorOf } from "./service-error.ts";
 import { TimeLimit } from "./time-limit.ts";
 import { ticksOfHttpDate } from "./timestamp.ts";
@@ -166,13 +167,14 @@ export class Http {
         cache: method === "GET" ? "no-store" : "default",
         redirect: "manual", // a captive portal redirects
         signal: limit.signal,
-      } satisfies RequestInit;
+        [sendBeforeOption]: sendBefore,
+      } satisfies TimedInit;
       if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
       this.#options.onSend?.();
       const response = await limit.race((this.#options.fetch ?? fetch)(url, init));
       return { response, limit, sas, madeWith: added.madeWith };
-    } catch {
-      return undefined;
+    } catch (error) {
+      return error instanceof NotSentError ? "notSent" : undefined;
     }
   }
 

@@ -89,6 +89,7 @@ export class TableSession {
   #progress: DownloadProgress | undefined; // until the table is downloaded
   #isPaused = false;
   #isStopped = false;
+  #stopped: Promise<void> | undefined;
   #wasPending = false;
 
   constructor(options: SessionOptions) {
@@ -169,8 +170,12 @@ export class TableSession {
    * Ends the session. Resolves when the requests that were sent have ended, and what they were
    * answered is stored. The session then never changes the store again.
    */
-  async stop(): Promise<void> {
-    if (this.#isStopped) return;
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#isStopped = true;
     for (const end of this.#endings) end();
     this.#setGate();

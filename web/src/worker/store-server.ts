@@ -158,7 +158,8 @@ class StoreServer {
     try {
       await import(/* @vite-ignore */ /* webpackIgnore: true */ url);
       const { entitableSync } = globalThis as { entitableSync?: (...args: unknown[]) => void };
-      entitableSync?.(port, this.#host);
+      if (entitableSync === undefined) throw new Error(`${url} is not the script of sync.`);
+      entitableSync(port, this.#host);
     } catch (error) {
       port.postMessage({ failed: errorToWire(error) });
     }
