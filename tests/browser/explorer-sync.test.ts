@@ -421,7 +421,8 @@ describe("another sync", () => {
           };
           const base = { ...entity, n: 0 };
           const local = { ...entity, n: 1 };
-          yield { ...write, id: "2", base, local, isRemoteKnown: false, outcome: "notApplied" };
+          const second = { ...write, id: "2", rowKey: "2", outcome: "notApplied" };
+          yield { ...second, base, local, isRemoteKnown: false };
         },
         coverage: () => sync.coverage(),
         estimate: () => sync.estimate(),
