@@ -176,6 +176,53 @@ describe('the tab "Sync"', () => {
     await tabs.leave(page);
   });
 
+  test("exists only while the element has a store", async () => {
+    const page = await openSync();
+    const set = (properties: object) =>
+      explorer(page).evaluate((element, properties) => {
+        const { store, sync } = globalThis as unknown as Application;
+        const known = { store, sync };
+        for (const [name, isSet] of Object.entries(properties))
+          Object.assign(element, { [name]: isSet ? known[name as "store"] : undefined });
+      }, properties);
+    await set({ store: false });
+    await explorer(page).getByRole("tab", { name: "Sync" }).waitFor({ state: "detached" });
+    await set({ sync: false });
+    await set({ sync: true });
+    await set({ store: true });
+    await explorer(page).getByRole("tab", { name: "Sync" }).click();
+    await figure(page, "chairs", "Phase").waitFor();
+    await tabs.leave(page);
+  });
+
+  test("does not appear if the sync was taken away while its script loaded", async () => {
+    const page = await context.newPage();
+    let load = () => {};
+    const isHeld = new Promise<void>((resolve) => {
+      void page.route("**/sync-tab.js", async (route) => {
+        resolve();
+        await new Promise<void>((release) => {
+          load = release;
+        });
+        await route.continue();
+      });
+    });
+    const url = `http://127.0.0.1:${new URL(server.url).port}/acct`;
+    await page.goto(`${site.url}?remote=${encodeURIComponent(url)}`, { waitUntil: "commit" });
+    await isHeld;
+    await explorer(page).evaluate((element) => Object.assign(element, { sync: undefined }));
+    load();
+    await page.evaluate(async (path) => {
+      await import(path);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }, "/dist/explorer/sync-tab.js");
+    assert.deepEqual(await explorer(page).getByRole("tab").allTextContents(), [
+      "Entities",
+      "Changes",
+    ]);
+    await page.close();
+  });
+
   test("shows edits made offline in the outbox, until they are sent", async () => {
     const page = await openSync();
     await button(page, "Offline").click();
@@ -241,6 +288,28 @@ describe('the tab "Sync"', () => {
     await until(async () => (await stockOf("1")) === 10);
     const restored = await remote.table("lamps").getEntity("desk", "1");
     assert.equal(restored["sold"], 3n);
+    await tabs.leave(page);
+  });
+
+  test("says what the remote has of a write that lost only with its transaction", async () => {
+    const page = await openSync();
+    await button(page, "Pause").click();
+    await summary(page).filter({ hasText: "Paused" }).waitFor();
+    const entities = [entityOf("1", 10), entityOf("2", 10), entityOf("3", 10)];
+    await remote.table("lamps").upsertEntity(entityOf("2", 2), "Replace");
+    await page.evaluate(async (entities) => {
+      const { store } = globalThis as unknown as Application;
+      const write = (entity: (typeof entities)[number]) => ["upsert", entity, "Merge"] as const;
+      await store.table("lamps").submitTransaction(entities.slice(0, 2).map(write));
+      await store.table("lamps").submitTransaction(entities.toSpliced(1, 1).map(write));
+    }, entities);
+    await remote.table("lamps").updateEntity(entityOf("1", 20));
+    await button(page, "Resume").click();
+    const lost = items(page, "Lost conflicts");
+    await lost.nth(3).waitFor();
+    for (const details of await lost.locator("summary").all()) await details.click();
+    const heads = await lost.locator("tr:first-child th:last-child").allTextContents();
+    assert.deepEqual(heads, ["Remote", "Remote", "Remote", "Remote (absent)"]);
     await tabs.leave(page);
   });
 
@@ -326,7 +395,7 @@ describe("another sync", () => {
         phase: "syncing",
         online: true,
         pending: 1234,
-        lost: 1,
+        lost: 2,
         outcomeUnknown: 1,
         missesRepaired: 2,
         error,
@@ -347,8 +416,13 @@ describe("another sync", () => {
             id: "1",
             local: { ...entity, n: 1 },
             remote: { ...entity, n: 1n },
+            isRemoteKnown: true,
             outcome: "unknown",
           };
+          const base = { ...entity, n: 0 };
+          const local = { ...entity, n: 1 };
+          const second = { ...write, id: "2", rowKey: "2", outcome: "notApplied" };
+          yield { ...second, base, local, isRemoteKnown: false };
         },
         coverage: () => sync.coverage(),
         estimate: () => sync.estimate(),
@@ -379,14 +453,18 @@ describe("another sync", () => {
     assert.equal(await items(page, "Outbox").count(), 50);
     assert.equal(await explorer(page).locator(".network").isHidden(), true);
     const lost = items(page, "Lost conflicts");
-    await lost.locator("summary").click();
+    for (const details of await lost.locator("summary").all()) await details.click();
     assert.match(
-      await lost.locator("tr").nth(2).innerText(),
+      await lost.first().locator("tr").nth(2).innerText(),
       /n\s+differs\s+1 \(Int32\)\s+1 \(Int64\)/,
     );
+    const rows = await lost.nth(1).locator("tr:not(.same)").allTextContents();
+    assert.deepEqual(rows, ["PropertyBaseLocalRemote (not known)", "n changed here01"]);
     assert.deepEqual(await pagesCheck.allProblems(page), []);
     await screenshot(page, "explorer-sync-other", true);
-    await button(page, /^Discard/).click();
+    await button(page, /^Discard/)
+      .first()
+      .click();
     await explorer(page)
       .locator(".sync > .error", { hasText: "It cannot be discarded." })
       .waitFor();

@@ -638,7 +638,7 @@ describe("the outcome of a push", () => {
       store.transact((draft) => finishPush(draft, push, { ...applied, observations }, keeps));
       store.transact((draft) => {
         const log = new PartitionLog(draft, "p", keeps);
-        for (const op of log.ops) log.lose(op, "notApplied", undefined);
+        for (const op of log.ops) log.lose(op, "notApplied", new Map());
         log.updateRows();
       });
       assert(store.view.get("marks", key("1")));
@@ -757,6 +757,40 @@ describe("the outcome of a push", () => {
     ]);
     // The second operation has no meaning for what the application has answered.
     assert.deepEqual(bases[1], [[2, base]]);
+  });
+
+  test("leaves what the remote has with all that a transaction loses, as far as it was read", () => {
+    const answers = new Map([[key("1"), { kind: "remote" } as const]]);
+    for (const policy of ["remote", "merge", answers] as const) {
+      const store = newStore();
+      store.transact((draft) => {
+        for (const name of ["1", "2"]) draft.put("rows", key(name), clean(row({ a: 1 }), "1"));
+      });
+      const edit = () => row({ a: 2 });
+      store.write(1, new Map(["1", "2", "3"].map((of) => [key(of), edit])));
+      const push = pushed(store);
+      store.write(2, new Map(["1", "4"].map((of) => [key(of), () => row({ a: 3 })])));
+      const observed = observe({
+        1: version(row({ a: 9 }), "2"),
+        2: version(row({ a: 1 }), "1"),
+        3: undefined,
+      });
+      store.transact((draft) =>
+        resolveConflicts(new PartitionLog(draft, "p", keeps), push, observed, policy),
+      );
+      const lost = [...store.view.entries("lost", "")].map(([, each]) => each);
+      assert.deepEqual(
+        lost.map(({ op, ...of }) => [op.key, of.isRemoteKnown, of.remote?.get("a")?.value]),
+        [
+          [key("1"), true, 9],
+          [key("2"), true, 1],
+          [key("3"), true, undefined],
+          [key("1"), true, 9],
+          [key("4"), false, undefined],
+        ],
+        String(policy),
+      );
+    }
   });
 
   test("is not unknown for operations that cancelled each other out when others were sent", () => {

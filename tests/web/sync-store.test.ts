@@ -476,6 +476,11 @@ function sampleValues(): [OpaqueTable, string, unknown][] {
     ["marks", key, { at: 42 }],
     ["scans", "", { to: partitionRange("CH").to, watermark: 17n, delta, census: { after: key } }],
     ["lost", outboxKey("CH", 2_752_512), { op, local: set, outcome: "unknown" }],
+    [
+      "lost",
+      outboxKey("CH", 2_752_513),
+      { op, base: set, local: set, remote: set, isRemoteKnown: true, outcome: "notApplied" },
+    ],
     ["server", "time", 17_000_000_000_000_000n],
     ["overlap", "ms", 120_000],
     ["client", "name", "a1b2"],
@@ -519,9 +524,13 @@ test("values are written as described, and samples of them can be read", async (
   if (process.env["ENTITABLE_REWRITE"]) writeFileSync(valuesFile, `${lines.join("\n")}\n`);
   assert.deepEqual(readFileSync(valuesFile, "utf8").trimEnd().split("\n"), lines);
   for (const [name, key, sample] of samples) {
-    const value = withoutUndefined(sample);
-    assert.deepEqual(real.view.get(name, key), value, name);
-    assert.deepEqual([...real.view.entries(name, "")], [[key, value]], name);
+    assert.deepEqual(real.view.get(name, key), withoutUndefined(sample), name);
+    const ofName = samples.filter(([other]) => other === name);
+    assert.deepEqual(
+      [...real.view.entries(name, "")],
+      ofName.map(([, key, sample]) => [key, withoutUndefined(sample)]),
+      name,
+    );
   }
   engine.close();
 });

@@ -8,7 +8,9 @@ import { openOfflineList } from "./offline-list.ts";
 import { SyncBar } from "./sync-bar.tsx";
 
 async function session(): Promise<Session> {
-  const fetched = await (await fetch("session.json", { cache: "no-store" })).json();
+  const response = await fetch("session.json", { cache: "no-store" });
+  if (!response.ok) throw new Error(`There is no session: ${response.status}`);
+  const fetched = await response.json();
   localStorage.setItem("session", JSON.stringify(fetched));
   return fetched;
 }

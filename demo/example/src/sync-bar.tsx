@@ -4,6 +4,9 @@
 import type { LostWrite, Sync, SyncStatus } from "entitable/sync";
 import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
 
+// A whole transaction loses: perhaps another user has changed only one of its items.
+const lostText = "Another user was faster. These changes are not in the shared list:";
+
 export function SyncBar({ sync }: { sync: Sync }) {
   const subscribe = useCallback((listener: () => void) => sync.subscribe(listener), [sync]);
   const status = useSyncExternalStore(subscribe, () => sync.status);
@@ -16,7 +19,7 @@ export function SyncBar({ sync }: { sync: Sync }) {
           Sync now
         </button>
       </p>
-      {conflicts.length > 0 && <p>Another user has changed these items, too:</p>}
+      {conflicts.length > 0 && <p>{lostText}</p>}
       <ul>
         {conflicts.map((writes) => (
           <Conflict key={writes[0]?.id} sync={sync} writes={writes} />
@@ -52,14 +55,15 @@ async function lostByItem(sync: Sync): Promise<LostWrite[][]> {
 
 /** `writes`: of one item, in the order in which the user made them. */
 function Conflict({ sync, writes }: { sync: Sync; writes: LostWrite[] }) {
-  const { local: mine, remote: theirs, rowKey } = writes.at(-1) as LostWrite;
+  const { isRemoteKnown, local: mine, remote: theirs, rowKey } = writes.at(-1) as LostWrite;
   const name = String((mine ?? theirs)?.["name"] ?? rowKey);
   const resolve = async (decide: (id: string) => Promise<void>) => {
     for (const { id } of writes) await decide(id);
   };
   return (
     <li aria-label={`Conflict: ${name}`}>
-      {name}: yours {describeItem(mine)}, theirs {describeItem(theirs)}{" "}
+      {name}: yours {describeItem(mine)}, theirs{" "}
+      {isRemoteKnown ? describeItem(theirs) : "not known"}{" "}
       <button type="button" onClick={() => resolve((id) => sync.restore(id))}>
         Use mine
       </button>{" "}
@@ -71,7 +75,7 @@ function Conflict({ sync, writes }: { sync: Sync; writes: LostWrite[] }) {
 }
 
 function describeItem(item: LostWrite["local"]): string {
-  if (item === undefined) return "removed";
+  if (item === undefined) return "none";
   return `${item["amount"]}${item["done"] === true ? ", ticked" : ""}`;
 }
 

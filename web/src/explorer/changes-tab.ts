@@ -34,13 +34,16 @@ export function addTabs(
   entities.parentElement?.prepend(tabs.element);
   entities.after(changes);
   let syncTab: SyncTab | undefined;
+  let wanted: Sync | undefined; // it may change while the script is loaded
   const showSync = async (sync: Sync | undefined) => {
+    wanted = sync;
     if ((sync ?? syncTab) === undefined) return;
     const loaded = await import("./sync-tab.ts").catch(() => undefined);
     if (loaded === undefined) return; // without the script, there is no tab "Sync"
+    if ((wanted ?? syncTab) === undefined) return;
     if (syncTab === undefined) addStyles(root, loaded.syncStyles);
     syncTab ??= new loaded.SyncTab({ ...dom, areEqual, differingTexts }, tabs);
-    syncTab.show(sync);
+    syncTab.show(wanted);
   };
   return { panel, tabs, showSync };
 }

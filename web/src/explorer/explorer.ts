@@ -159,7 +159,7 @@ export class TableExplorer extends StoreElement {
   }
   set sync(sync: Sync | undefined) {
     this.#sync = sync || undefined;
-    if (this.isConnected) void this.#changes?.showSync(this.#sync);
+    if (this.isConnected && this.store) void this.#changes?.showSync(this.#sync);
   }
 
   /**
@@ -210,6 +210,7 @@ export class TableExplorer extends StoreElement {
 
   // Empties the element. No store is opened before the page names one.
   #showNothing(): void {
+    void this.#changes?.showSync(undefined);
     this.#tables.show([]);
     this.#main.hidden = true;
     this.#empty.hidden = true;

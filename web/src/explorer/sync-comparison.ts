@@ -12,18 +12,21 @@ type Version = SyncEntity | undefined;
 /** A table with a line for each property. The base has a column if it is known. */
 export function comparisonOf(dom: SyncDom, lost: LostWrite): HTMLElement {
   const { h } = dom;
-  const { local, remote } = lost;
+  const { isRemoteKnown: isKnown, local, remote } = lost;
   const base = baseOf(lost);
   const titles = [
     "Property",
     ...(base.isKnown ? [base.entity ? "Base" : "Base (absent)"] : []),
     local ? "Local" : "Local (deleted)",
-    remote ? "Remote" : "Remote (absent)",
+    remote ? "Remote" : isKnown ? "Remote (absent)" : "Remote (not known)",
   ];
+  // Where it is not known what the remote has, nothing is said about a difference.
+  const compared = isKnown ? remote : base.isKnown ? base.entity : local;
   const rows = propertyNames([base.entity, local, remote]).map((name) => {
-    const values = [base.entity, local, remote].map((version) => version?.[name]);
+    const values = [base.entity, local, compared].map((version) => version?.[name]);
     const difference = differenceOf(dom, base.isKnown, values);
-    const texts = textsOf(dom, values);
+    const [baseText, localText, remoteText] = textsOf(dom, values);
+    const texts = [baseText, localText, isKnown ? remoteText : ""];
     const cells = base.isKnown ? texts : texts.slice(1);
     const mark = difference && h("span", { class: "badge differs" }, difference);
     return h(

@@ -38,13 +38,15 @@ export class TableRecords {
   }
 
   async *lost(): AsyncGenerator<LostWrite> {
-    for await (const [key, { op, base, local, remote, outcome }] of this.#entries("lost")) {
+    for await (const [key, lost] of this.#entries("lost")) {
+      const { op, base, local, remote, isRemoteKnown, outcome } = lost;
       yield {
         ...writeOf(this.#table, op),
         id: idOf("lost", this.#table, key),
         base: entityOf(op.key, base),
         local: entityOf(op.key, local),
         remote: entityOf(op.key, remote),
+        isRemoteKnown: isRemoteKnown ?? remote !== undefined,
         outcome,
       };
     }

@@ -227,6 +227,11 @@ export interface LostWrite extends SyncWrite {
   readonly local?: SyncEntity | undefined;
   /** The entity that won; absent: it was deleted, or is not known. */
   readonly remote?: SyncEntity | undefined;
+  /**
+   * False: the write lost with another write of its transaction, or with an earlier one, and the
+   * remote was not asked for this entity. So nothing is known of it.
+   */
+  readonly isRemoteKnown: boolean;
   /** "unknown": the write may have been applied, and overwritten since. */
   readonly outcome: "notApplied" | "unknown";
 }

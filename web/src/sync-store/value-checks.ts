@@ -2,7 +2,7 @@
 // or from a later version that did not change the version of values. Sync would otherwise fail in
 // the middle of its work, or skip changes.
 
-import type { Base, FeedState, ScanState } from "../sync/hidden-tables.ts";
+import type { Base, FeedState, Lost, ScanState } from "../sync/hidden-tables.ts";
 import { isPlatformObject } from "../util/platform-objects.ts";
 import type { OpaqueTable } from "./hidden-keys.ts";
 
@@ -114,10 +114,12 @@ export const isValid: Readonly<Record<OpaqueTable, Check>> = {
   } satisfies Record<keyof ScanState, Check>),
   lost: isObject({
     op: isOperation,
+    base: isOptional(isProperties),
     local: isOptional(isProperties),
     remote: isOptional(isProperties),
+    isRemoteKnown: isOneOf(undefined, true, false),
     outcome: isOneOf("notApplied", "unknown"),
-  }),
+  } satisfies Record<keyof Lost, Check>),
   server: isTicks,
   overlap: isOverlap,
   client: isText,

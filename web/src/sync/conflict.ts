@@ -8,8 +8,8 @@ import type { FrozenPush, Member, OutboxOp, RemoteRow } from "./hidden-tables.ts
 import type { Key } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import { loseMeaningless, mergeConflicts } from "./merge.ts";
-import type { Observation, Observations } from "./outcome.ts";
-import type { PartitionLog } from "./partition-log.ts";
+import { type Observation, type Observations, propertiesOf } from "./outcome.ts";
+import type { PartitionLog, RemoteProperties } from "./partition-log.ts";
 import { areSameProperties, isEncrypted, type Properties } from "./properties.ts";
 import { settleMember } from "./settle.ts";
 
@@ -79,13 +79,14 @@ export function resolveConflicts(
   policy: ConflictPolicy,
 ): void {
   const changes = changesOf(push, observations);
+  const remoteOf = propertiesOf(observations);
   if (policy === "local") for (const change of changes) keepLocal(log, change);
-  else if (typeof policy !== "string") applyAnswers(log, push.upTo, changes, policy);
+  else if (typeof policy !== "string") applyAnswers(log, push.upTo, changes, policy, remoteOf);
   else {
     for (const change of changes) if (!isConflict(change)) keepRemote(log, push.upTo, change);
     const conflicts = changes.filter(isConflict);
-    if (policy === "remote") loseGroups(log, conflicts, conflicts);
-    else mergeConflicts(log, conflicts);
+    if (policy === "remote") loseGroups(log, conflicts, remoteOf);
+    else mergeConflicts(log, conflicts, remoteOf);
   }
   log.updateRows();
 }
@@ -101,13 +102,12 @@ function keepRemote(log: PartitionLog, upTo: number, change: Conflict): void {
 function loseGroups(
   log: PartitionLog,
   losing: readonly Conflict[],
-  all: readonly Conflict[],
+  remoteOf: RemoteProperties,
 ): void {
   const keys = new Set(losing.map(({ key }) => key));
   const groups = dependentGroups(log.pending, ({ key }) => keys.has(key));
-  const remoteOf = new Map(all.map(({ key, remote }) => [key, remote?.properties]));
   for (const op of log.pending) {
-    if (groups.has(op.group)) log.lose(op, "notApplied", remoteOf.get(op.key));
+    if (groups.has(op.group)) log.lose(op, "notApplied", remoteOf);
   }
   for (const { key, remote, sentAt } of losing) log.rebaseOnAnswer(key, remote, sentAt);
 }
@@ -160,16 +160,17 @@ function applyAnswers(
   upTo: number,
   changes: readonly Conflict[],
   answers: ReadonlyMap<Key, ConflictAnswer>,
+  remoteOf: RemoteProperties,
 ): void {
   const conflicts = changes.filter(isConflict);
   const answered = (kind: ConflictAnswer["kind"]) =>
     conflicts.filter(({ key }) => answers.get(key)?.kind === kind);
-  loseGroups(log, answered("remote"), conflicts);
+  loseGroups(log, answered("remote"), remoteOf);
   parkConflicts(log, answered("park"));
   for (const change of changes) {
     const answer = answers.get(change.key);
     if (!isConflict(change) || answer?.kind === "local") keepLocal(log, change);
-    else if (answer?.kind === "store") storeAnswer(log, upTo, change, answer.properties);
+    else if (answer?.kind === "store") storeAnswer(log, upTo, change, answer.properties, remoteOf);
   }
 }
 
@@ -187,6 +188,7 @@ function storeAnswer(
   upTo: number,
   { key, remote, sentAt }: Conflict,
   properties: Properties | undefined,
+  remoteOf: RemoteProperties,
 ): void {
   const ops = log.of(key).filter(({ number }) => number <= upTo);
   const change = changeBetween(remote?.properties, properties);
@@ -197,5 +199,5 @@ function storeAnswer(
     else log.rewrite(last, change);
   }
   log.rebaseOnAnswer(key, remote, sentAt);
-  loseMeaningless(log, new Set([key]), new Map([[key, remote?.properties]]));
+  loseMeaningless(log, new Set([key]), remoteOf);
 }

@@ -100,7 +100,10 @@ export interface Lost {
   /** What the remote had when the entity was first written here. Undefined: nothing, or unknown. */
   readonly base?: Properties | undefined;
   readonly local: Properties | undefined;
+  /** Undefined: nothing, or unknown. */
   readonly remote: Properties | undefined;
+  /** Whether the remote was asked for the entity. Undefined: it is not known if `remote` is not. */
+  readonly isRemoteKnown?: boolean | undefined;
   /** "unknown": it may have been applied, and overwritten since. */
   readonly outcome: "notApplied" | "unknown";
 }

@@ -7,15 +7,15 @@ import { applyChange, type Change, canApply, writtenBy } from "./change.ts";
 import type { Conflict } from "./conflict.ts";
 import type { OutboxOp } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
-import type { PartitionLog } from "./partition-log.ts";
-import { isEncrypted, type Properties } from "./properties.ts";
+import type { PartitionLog, RemoteProperties } from "./partition-log.ts";
+import { isEncrypted } from "./properties.ts";
 import { isSameValue, type Value } from "./value.ts";
 
-/** What the remote has, by key. */
-type RemoteProperties = ReadonlyMap<Key, Properties | undefined>;
-
-export function mergeConflicts(log: PartitionLog, conflicts: readonly Conflict[]): void {
-  const remoteOf = new Map(conflicts.map(({ key, remote }) => [key, remote?.properties]));
+export function mergeConflicts(
+  log: PartitionLog,
+  conflicts: readonly Conflict[],
+  remoteOf: RemoteProperties,
+): void {
   const losing = new Set(conflicts.flatMap((conflict) => losersOf(log, conflict)));
   const keys = loseGroups(log, losing, remoteOf);
   for (const { key, remote, sentAt } of conflicts) {
@@ -34,7 +34,7 @@ function loseGroups(
 ): Set<Key> {
   if (losing.size === 0) return new Set();
   const lost = log.pending.filter(({ group }) => losing.has(group));
-  for (const op of lost) log.lose(op, "notApplied", remoteOf.get(op.key));
+  for (const op of lost) log.lose(op, "notApplied", remoteOf);
   return new Set(lost.map(({ key }) => key));
 }
 

@@ -4,6 +4,7 @@ import { baseProperties, isAtBase } from "./base.ts";
 import { changeBetween } from "./change.ts";
 import type { FrozenPush, Member, RemoteRow } from "./hidden-tables.ts";
 import type { Key } from "./keys.ts";
+import type { RemoteProperties } from "./partition-log.ts";
 import { areSameProperties } from "./properties.ts";
 import { isSameValue } from "./value.ts";
 
@@ -14,6 +15,9 @@ export interface Observation {
 }
 
 export type Observations = ReadonlyMap<Key, Observation>;
+
+export const propertiesOf = (observations: Observations): RemoteProperties =>
+  new Map([...observations].map(([key, { row }]) => [key, row?.properties]));
 
 /** Why the outcome may be known without reading the members. */
 export type Evidence =

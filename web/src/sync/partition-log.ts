@@ -17,6 +17,9 @@ import type { Properties } from "./properties.ts";
 /** Returns whether the local store keeps an entity. See `filter` in the options of a table. */
 export type RowFilter = (key: Key, properties: Properties) => boolean;
 
+/** What the remote has, by key. Undefined: it has no such entity. */
+export type RemoteProperties = ReadonlyMap<Key, Properties | undefined>;
+
 /** Keys in the order of numbers. */
 export const outboxKey = (partition: Partition, number: number): string =>
   `${partition}\0${String(number).padStart(16, "0")}`;
@@ -83,7 +86,8 @@ export class PartitionLog {
     this.draft.settle(op, how);
   }
 
-  lose(op: OutboxOp, outcome: "notApplied" | "unknown", remote: Properties | undefined): void {
+  /** `remoteOf`: what the remote has, of the keys that were observed. */
+  lose(op: OutboxOp, outcome: "notApplied" | "unknown", remoteOf: RemoteProperties): void {
     const local = this.draft.get("rows", op.key)?.properties;
     const base = baseProperties(this.#basesBefore.get(op.key) ?? this.baseOf(op.key));
     this.#remove(op);
@@ -91,7 +95,8 @@ export class PartitionLog {
       op,
       base,
       local,
-      remote,
+      remote: remoteOf.get(op.key),
+      isRemoteKnown: remoteOf.has(op.key),
       outcome: op.wasResent ? "unknown" : outcome,
     });
   }

@@ -157,7 +157,7 @@ export function discardParked(draft: Draft, partition: Partition, group: number,
   for (const parked of dependents(log, group)) {
     for (const op of parked.ops) {
       if (parked.group === group) log.drop(op, "discarded");
-      else log.lose(op, "notApplied", undefined);
+      else log.lose(op, "notApplied", new Map());
     }
   }
   log.updateRows();

@@ -4,7 +4,7 @@ import type { Rejection } from "./answer.ts";
 import { outdatedBase } from "./base.ts";
 import { dependentGroups } from "./groups.ts";
 import type { FrozenPush, Member, OutboxOp, Settlement } from "./hidden-tables.ts";
-import { type Observation, type Observations, showsIntention } from "./outcome.ts";
+import { type Observation, type Observations, propertiesOf, showsIntention } from "./outcome.ts";
 import type { PartitionLog } from "./partition-log.ts";
 import { areSameProperties } from "./properties.ts";
 
@@ -55,12 +55,12 @@ export function closeUnknown(
     if (!showsIntention(member, observation.row)) continue;
     settleMember(log, push.upTo, member, observation, "equal");
   }
+  const remoteOf = propertiesOf(observations);
   const ofPush = new Set(log.ops.filter(({ number }) => number <= push.upTo));
   const groups = dependentGroups(log.pending, (op) => ofPush.has(op));
   for (const op of log.pending) {
     if (!groups.has(op.group)) continue;
-    const remote = observations.get(op.key)?.row?.properties;
-    log.lose(op, ofPush.has(op) ? "unknown" : "notApplied", remote);
+    log.lose(op, ofPush.has(op) ? "unknown" : "notApplied", remoteOf);
   }
   for (const member of push.members) {
     const { row, sentAt } = observationOf(observations, member);
