@@ -245,6 +245,26 @@ describe("after an interruption, a feed", () => {
     assert.equal(world.follower.isComplete, true);
   });
 
+  test("of another process of the remote brings what its history has after the last change", async () => {
+    const world = await interrupted();
+    const feed = new ScriptedFeed(6n);
+    await world.begin(feed);
+    await world.scripted.scheduler.run(world.scripted.scheduler.now + 61_000);
+    feed.send(position(8n)); // other tables have changed
+    await world.settle();
+    assert.equal(world.state?.position, 8n);
+    feed.close();
+    await world.settle();
+    const again = new ScriptedFeed(9n, "b");
+    again.send(event(6n, "2", remoteRow(6, "e6")), event(7n, "1", remoteRow(7, "e7")));
+    again.send(position(9n));
+    world.answers = [new ScriptedFeed(9n, "b"), again];
+    void world.follower.follow();
+    await world.settle();
+    assert.deepEqual([world.value("1"), world.state?.position], [7, 9n]);
+    assert.equal(world.follower.isComplete, true);
+  });
+
   for (const [what, event6] of [
     ["has another change there", { ...event(6n, "2", remoteRow(6, "e6")), witness: "other" }],
     ["has no change there", position(7n)],

@@ -153,7 +153,8 @@ export class FeedFollower {
     if (opened.kind !== "open") return opened;
     if (opened.scope !== scope || opened.head < witness.sequence) return await this.#forget();
     this.#expected = witness;
-    this.#progress = { ...(this.#progress as FeedProgress), store: opened.store };
+    const { sequence: position } = witness; // what follows may be another history
+    this.#progress = { ...(this.#progress as FeedProgress), position, store: opened.store };
     return opened;
   }
 
