@@ -293,6 +293,31 @@ describe("after an interruption, a feed", () => {
   });
 });
 
+describe("a follower that is closed", () => {
+  test("before the request sends none", async () => {
+    const world = await World.open();
+    const end = world.follower.follow();
+    world.follower.close();
+    assert.deepEqual(await end, { kind: "ended" });
+    assert.deepEqual(world.asked, []);
+  });
+
+  test("before the answer closes the feed, and stores nothing", async () => {
+    const world = await World.open();
+    let answer: (feed: ScriptedFeed) => void = () => {};
+    const { remote } = world.scripted;
+    Object.assign(remote, { openFeed: () => new Promise((resolve) => (answer = resolve)) });
+    const end = world.follower.follow();
+    await world.settle();
+    world.follower.close();
+    const feed = new ScriptedFeed(5n);
+    answer(feed);
+    assert.deepEqual(await end, { kind: "ended" });
+    assert.deepEqual(await feed.next(), { kind: "ended" });
+    assert.equal(world.state, undefined);
+  });
+});
+
 test("what was read before a gap does not make the feed complete", async () => {
   const world = await World.open();
   const feed = new ScriptedFeed(5n);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConflictAnswer } from "../../web/src/sync/conflict.ts";
 import type { Draft } from "../../web/src/sync/draft.ts";
+import type { Feed } from "../../web/src/sync/remote.ts";
 import { BacklogCount } from "../../web/src/sync-session/backlog-count.ts";
 import { SessionTime } from "../../web/src/sync-session/clock.ts";
 import { Runs } from "../../web/src/sync-session/runs.ts";
@@ -80,6 +81,37 @@ describe("pushing", () => {
     world.write(key("1"), text("here"));
     assert.equal(only(await world.pass(10 * minute), "push"), 0);
     assert.equal(world.session.status.pending, 1);
+  });
+});
+
+describe("a feed", () => {
+  test("that is opened while the session stops is closed, and stop() waits for it", async () => {
+    const world = new World();
+    let answer: (feed: Feed) => void = () => {};
+    let closed = 0;
+    let requests = 0;
+    world.remote.openFeed = () => {
+      requests += 1;
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    };
+    world.session.start();
+    await world.pass(second);
+    assert.equal(requests, 1);
+    let isStopped = false;
+    void world.session.stop().then(() => {
+      isStopped = true;
+    });
+    await world.pass(second);
+    assert.equal(isStopped, false);
+    const head = { kind: "open", head: 5n, store: "a", scope: "" } as const;
+    const close = () => {
+      closed += 1;
+    };
+    answer({ ...head, next: () => new Promise(() => {}), close });
+    await world.pass(second);
+    assert.deepEqual([isStopped, closed > 0, requests], [true, true, 1]);
   });
 });
 
