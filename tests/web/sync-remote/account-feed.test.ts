@@ -85,6 +85,17 @@ describe("a feed that is closed", { timeout: 20_000 }, () => {
   });
 });
 
+test("a feed tells that nothing is new", { timeout: 20_000 }, async () => {
+  const server = new Server();
+  const feed = await server.open();
+  server.send("id: 5\n\n");
+  assert.deepEqual(await feed.next(), {
+    kind: "events",
+    events: [{ sequence: 5n, changes: [] }],
+  });
+  feed.close();
+});
+
 describe("a feed ends", { timeout: 20_000 }, () => {
   for (const [what, text] of [
     ["a change", batch(6n, '"changes":[null]')],

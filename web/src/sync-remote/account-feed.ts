@@ -55,9 +55,11 @@ class Subscriber implements Feed {
     this.#onTaken();
   }
 
-  /** Resolves when there is room for another event. */
-  async add(event: FeedEvent): Promise<void> {
-    if (this.#last || event.sequence <= (this.position as bigint)) return;
+  /** Resolves when there is room for another event. A position that is known says: nothing is new. */
+  async add(event: FeedEvent, isPosition = false): Promise<void> {
+    const position = this.position as bigint;
+    const isNews = event.sequence > position || (isPosition && event.sequence === position);
+    if (this.#last || !isNews) return;
     this.position = event.sequence;
     this.#events.push(event);
     this.#onNews();
@@ -203,7 +205,7 @@ export class AccountFeed {
             this.#end(one, { kind: "failed" });
         return true;
       case "position":
-        for (const one of current) await one.add({ sequence: message.sequence, changes: [] });
+        for (const one of current) await one.add({ sequence: message.sequence, changes: [] }, true);
         return true;
       case "batch":
         for (const subscriber of current) {

@@ -49,6 +49,7 @@ export class FeedFollower {
   #expected: FeedState["witness"];
   #doubtful = 0;
   #storedAt = Number.NEGATIVE_INFINITY;
+  #heardAt: number | undefined;
   #isComplete = false;
   #isCaughtUp = false;
   /** How often what the feed has brought was not everything. */
@@ -68,6 +69,11 @@ export class FeedFollower {
   /** Everything was read and compared since the last gap, perhaps by an earlier process. */
   get isComplete(): boolean {
     return this.#isComplete;
+  }
+
+  /** When the feed has said last that everything is known or marked, by the wall clock. */
+  get heardAt(): number | undefined {
+    return this.#heardAt;
   }
 
   get gap(): number {
@@ -182,10 +188,12 @@ export class FeedFollower {
   async #readEvents(feed: Feed): Promise<FeedEnd> {
     this.#doubtful = 0;
     for (;;) {
+      const heardAt = this.#context.platform.now().wallMs;
       const isBehind = (this.#progress as FeedProgress).position < feed.head;
       if (!isBehind && this.#expected === undefined) {
         await this.#apply();
         this.#isCaughtUp = true;
+        this.#heardAt = heardAt;
         this.#events.onChange();
       }
       if (this.#doubtful > doubtfulMax) return { kind: "renewed" };
