@@ -55,7 +55,7 @@ class Subscriber implements Feed {
     this.#onTaken();
   }
 
-  /** Resolves when there is room for another event. A position that is known says: nothing is new. */
+  /** Resolves when there is room for another event. A position can come again: nothing is new. */
   async add(event: FeedEvent, isPosition = false): Promise<void> {
     const position = this.position as bigint;
     const isNews = event.sequence > position || (isPosition && event.sequence === position);
@@ -99,8 +99,8 @@ export class AccountFeed {
   }
 
   /**
-   * Opens the feed of a table. Its connection then begins again, for all tables. `signal` closes the
-   * feed, also while it is opened.
+   * Opens the feed of a table. Its connection then begins again, for all tables. `signal` closes
+   * the feed, also while it is opened.
    */
   async open(
     table: string,

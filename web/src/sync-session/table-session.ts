@@ -280,8 +280,8 @@ export class TableSession {
   }
 
   /**
-   * What is committed while the table is read should be in the feed, so the feed begins first. If it
-   * takes long, the table is read now, and what the feed needs is read again later.
+   * What is committed while the table is read should be in the feed, so the feed begins first. If
+   * it takes long, the table is read now, and what the feed needs is read again later.
    */
   async #pull({ feed, pull }: Work): Promise<void> {
     if (feed) {
