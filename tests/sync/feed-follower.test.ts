@@ -245,6 +245,26 @@ describe("after an interruption, a feed", () => {
     assert.equal(world.follower.isComplete, true);
   });
 
+  test("of another process of the remote brings what its history has after the last change", async () => {
+    const world = await interrupted();
+    const feed = new ScriptedFeed(6n);
+    await world.begin(feed);
+    await world.scripted.scheduler.run(world.scripted.scheduler.now + 61_000);
+    feed.send(position(8n)); // other tables have changed
+    await world.settle();
+    assert.equal(world.state?.position, 8n);
+    feed.close();
+    await world.settle();
+    const again = new ScriptedFeed(9n, "b");
+    again.send(event(6n, "2", remoteRow(6, "e6")), event(7n, "1", remoteRow(7, "e7")));
+    again.send(position(9n));
+    world.answers = [new ScriptedFeed(9n, "b"), again];
+    void world.follower.follow();
+    await world.settle();
+    assert.deepEqual([world.value("1"), world.state?.position], [7, 9n]);
+    assert.equal(world.follower.isComplete, true);
+  });
+
   for (const [what, event6] of [
     ["has another change there", { ...event(6n, "2", remoteRow(6, "e6")), witness: "other" }],
     ["has no change there", position(7n)],
@@ -270,6 +290,31 @@ describe("after an interruption, a feed", () => {
     await world.settle();
     assert.deepEqual([world.state?.position, world.state?.isComplete], [20_000n, false]);
     assert.equal(world.follower.isCaughtUp, true);
+  });
+});
+
+describe("a follower that is closed", () => {
+  test("before the request sends none", async () => {
+    const world = await World.open();
+    const end = world.follower.follow();
+    world.follower.close();
+    assert.deepEqual(await end, { kind: "ended" });
+    assert.deepEqual(world.asked, []);
+  });
+
+  test("before the answer closes the feed, and stores nothing", async () => {
+    const world = await World.open();
+    let answer: (feed: ScriptedFeed) => void = () => {};
+    const { remote } = world.scripted;
+    Object.assign(remote, { openFeed: () => new Promise((resolve) => (answer = resolve)) });
+    const end = world.follower.follow();
+    await world.settle();
+    world.follower.close();
+    const feed = new ScriptedFeed(5n);
+    answer(feed);
+    assert.deepEqual(await end, { kind: "ended" });
+    assert.deepEqual(await feed.next(), { kind: "ended" });
+    assert.equal(world.state, undefined);
   });
 });
 

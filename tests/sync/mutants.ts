@@ -609,7 +609,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-a-feed-for-the-newest",
     "I8 I9",
-    219,
+    622,
     "A change that a feed brings counts as newer than all that the client knows.",
     edit("feed-follower.ts", "Math.max(this.#sentAt, this.#ordered.get(key) ?? 0)", "draft.commit"),
   ),

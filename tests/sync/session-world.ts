@@ -49,6 +49,8 @@ export class TableRemote implements Remote {
   traits = { hasTimestampFilter: true, isSorted: true, staleReadMs: 0 };
   requests: string[] = [];
   refreshes = 0;
+  /** A test that wants a feed has its own. */
+  openFeed?: Remote["openFeed"];
   /** What is answered in place of the table. */
   failure: Failure | undefined;
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConflictAnswer } from "../../web/src/sync/conflict.ts";
 import type { Draft } from "../../web/src/sync/draft.ts";
+import type { Feed, FeedAnswer } from "../../web/src/sync/remote.ts";
 import { BacklogCount } from "../../web/src/sync-session/backlog-count.ts";
 import { SessionTime } from "../../web/src/sync-session/clock.ts";
 import { Runs } from "../../web/src/sync-session/runs.ts";
@@ -80,6 +81,115 @@ describe("pushing", () => {
     world.write(key("1"), text("here"));
     assert.equal(only(await world.pass(10 * minute), "push"), 0);
     assert.equal(world.session.status.pending, 1);
+  });
+});
+
+describe("a feed", () => {
+  test("that is opened while the session stops is closed, and stop() waits for it", async () => {
+    const world = new World();
+    let answer: (feed: Feed) => void = () => {};
+    let closed = 0;
+    let requests = 0;
+    world.remote.openFeed = () => {
+      requests += 1;
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    };
+    world.session.start();
+    await world.pass(second);
+    assert.equal(requests, 1);
+    let isStopped = false;
+    void world.session.stop().then(() => {
+      isStopped = true;
+    });
+    await world.pass(second);
+    assert.equal(isStopped, false);
+    const head = { kind: "open", head: 5n, store: "a", scope: "" } as const;
+    const close = () => {
+      closed += 1;
+    };
+    answer({ ...head, next: () => new Promise(() => {}), close });
+    await world.pass(second);
+    assert.deepEqual([isStopped, closed > 0, requests], [true, true, 1]);
+  });
+});
+
+describe("a session with a feed", () => {
+  const openFeed = { kind: "open", head: 5n, store: "a", scope: "" } as const;
+
+  /** A feed that says only what a test lets it say. */
+  class SilentFeed implements Feed {
+    readonly kind = "open";
+    readonly head = 5n;
+    readonly store = "a";
+    readonly scope = "";
+    #say: (answer: FeedAnswer) => void = () => {};
+
+    next(): Promise<FeedAnswer> {
+      return new Promise((resolve) => {
+        this.#say = resolve;
+      });
+    }
+
+    saysNothingIsNew(): void {
+      this.#say({ kind: "events", events: [{ sequence: 5n, changes: [] }] });
+    }
+
+    close(): void {
+      this.#say({ kind: "ended" });
+    }
+  }
+
+  test("reads the table although the feed takes long", async () => {
+    const world = new World();
+    world.change(key("1"), text("there"));
+    world.remote.openFeed = () => new Promise(() => {});
+    world.session.start();
+    await world.pass(5 * second);
+    assert.equal(world.local(key("1")), "there");
+  });
+
+  test("has pulled when the feed was heard last, however often it looks", async () => {
+    const world = new World();
+    const feed = new SilentFeed();
+    world.remote.openFeed = () => Promise.resolve(feed);
+    world.session.start();
+    await world.pass(5 * second);
+    assert.equal(world.session.status.isFollowing, true);
+    const pulledAt = () => world.session.status.pulledAt as number;
+    await world.pass(60 * minute);
+    const wallMs = () => world.clock().now().wallMs;
+    assert(wallMs() - pulledAt() >= 60 * minute, `${wallMs() - pulledAt()} ms ago`);
+    feed.saysNothingIsNew();
+    await world.pass(10 * minute);
+    assert.equal(world.session.status.isFollowing, true);
+    const ago = wallMs() - pulledAt();
+    assert(ago >= 10 * minute && ago < 11 * minute, `${ago} ms ago`);
+  });
+
+  test("shows that the table is missing, although the feed is opened again and again", async () => {
+    const world = new World();
+    let opened = 0;
+    world.remote.scan = () => Promise.resolve({ kind: "tableMissing" });
+    world.remote.openFeed = () => {
+      opened += 1;
+      return Promise.resolve({
+        ...openFeed,
+        next: async () => {
+          await new Promise<void>((resolve) => world.scheduler.after(second, resolve));
+          return { kind: "ended" };
+        },
+        close: () => {},
+      });
+    };
+    world.session.start();
+    while (world.session.status.error === undefined) await world.pass(100);
+    for (let steps = 0; steps < 600; ++steps) {
+      await world.pass(100);
+      assert.equal(world.session.status.error, "tableMissing");
+    }
+    assert(opened > 2, `${opened} connections`);
   });
 });
 

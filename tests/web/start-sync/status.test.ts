@@ -39,6 +39,11 @@ describe("a snapshot", () => {
   });
 });
 
+test("without tables, nothing is followed", () => {
+  assert.equal(sumOf({}).following, false);
+  assert.equal(sumOf({ people: { ...idle, following: true } }).following, true);
+});
+
 describe("changes of the status", () => {
   const people = { ...idle, pending: 1, suspects: [{ id: "1", table: "people", keys: [] }] };
   const before = statusOf({ people, lamps: idle });

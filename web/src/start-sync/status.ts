@@ -120,7 +120,7 @@ export function sumOf(tables: Readonly<Record<string, TableSyncStatus>>): SyncSt
     lost: sum(({ lost }) => lost),
     outcomeUnknown: sum(({ outcomeUnknown }) => outcomeUnknown),
     missesRepaired: sum(({ missesRepaired }) => missesRepaired),
-    following: all.every(({ following }) => following),
+    following: all.length > 0 && all.every(({ following }) => following),
     lastPulledAt: pulled.some((at) => at === undefined)
       ? undefined
       : pulled.reduce((a, b) => (a && b && a < b ? a : b), undefined),

@@ -159,7 +159,7 @@ export interface TableSyncStatus {
   readonly missesRepaired: number;
   /** The remote's change feed brings changes as they are made, so nothing is polled. */
   readonly following: boolean;
-  /** When the last complete pull began. */
+  /** When the last complete pull began. While `following`: when the feed was heard last. */
   readonly lastPulledAt: Date | undefined;
   /** Deletes to confirm. */
   readonly suspects: readonly SuspectDeletes[];

@@ -55,9 +55,11 @@ class Subscriber implements Feed {
     this.#onTaken();
   }
 
-  /** Resolves when there is room for another event. */
-  async add(event: FeedEvent): Promise<void> {
-    if (this.#last || event.sequence <= (this.position as bigint)) return;
+  /** Resolves when there is room for another event. A position can come again: nothing is new. */
+  async add(event: FeedEvent, isPosition = false): Promise<void> {
+    const position = this.position as bigint;
+    const isNews = event.sequence > position || (isPosition && event.sequence === position);
+    if (this.#last || !isNews) return;
     this.position = event.sequence;
     this.#events.push(event);
     this.#onNews();
@@ -90,18 +92,25 @@ export class AccountFeed {
   readonly #http: Http;
   readonly #subscribers = new Set<Subscriber>();
   #isConnecting = false; // another connection begins in a moment
-  #stream: HttpStream | undefined;
-  #connections = 0;
+  #connection = new AbortController();
 
   constructor(http: Http) {
     this.#http = http;
   }
 
-  /** Opens the feed of a table. Its connection then begins again, for all tables. */
-  async open(table: string, since: bigint | undefined): Promise<OpenFeedAnswer> {
+  /**
+   * Opens the feed of a table. Its connection then begins again, for all tables. `signal` closes
+   * the feed, also while it is opened.
+   */
+  async open(
+    table: string,
+    since: bigint | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<OpenFeedAnswer> {
     if (this.#http.feedPath === undefined) return { kind: "none" };
     const subscriber = new Subscriber(table, since, (closed) => this.#remove(closed));
     this.#subscribers.add(subscriber);
+    signal?.addEventListener("abort", () => subscriber.close());
     if (!this.#isConnecting) {
       this.#isConnecting = true;
       setTimeout(() => void this.#connect(), joinMs);
@@ -111,34 +120,42 @@ export class AccountFeed {
 
   #remove(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber);
-    if (this.#subscribers.size === 0) this.#stream?.close();
+    if (this.#subscribers.size === 0) this.#connection.abort();
   }
 
   async #connect(): Promise<void> {
     this.#isConnecting = false; // a table that joins from now on needs another connection
-    this.#connections += 1;
-    const number = this.#connections;
-    this.#stream?.close();
+    this.#connection.abort();
+    const connection = new AbortController();
+    this.#connection = connection;
     const subscribers = [...this.#subscribers];
     if (subscribers.length === 0) return;
-    const stream = await this.#request(subscribers);
-    const isCurrent = () => !this.#isConnecting && number === this.#connections;
-    if (!("read" in stream)) {
-      if (isCurrent()) for (const subscriber of subscribers) this.#end(subscriber, stream);
-      return;
+    let answer: Exclude<OpenFeedAnswer, Feed> = { kind: "failed" };
+    try {
+      answer = await this.#follow(subscribers, connection.signal);
+    } catch {
+      // Something was received that is no feed.
     }
-    if (number === this.#connections) {
-      this.#stream = stream;
-      await this.#readAll(stream, subscribers);
-    }
-    stream.close();
+    connection.abort();
     // Another connection continues after the last event of each table.
-    if (isCurrent())
-      for (const subscriber of subscribers) this.#end(subscriber, { kind: "failed" });
+    if (!this.#isConnecting && connection === this.#connection)
+      for (const subscriber of subscribers) this.#end(subscriber, answer);
+  }
+
+  /** Resolves when the connection has ended, or could not be opened. */
+  async #follow(
+    subscribers: readonly Subscriber[],
+    signal: AbortSignal,
+  ): Promise<Exclude<OpenFeedAnswer, Feed>> {
+    const stream = await this.#request(subscribers, signal);
+    if (!("read" in stream)) return stream;
+    await this.#readAll(stream, subscribers);
+    return { kind: "failed" };
   }
 
   async #request(
     subscribers: readonly Subscriber[],
+    signal: AbortSignal,
   ): Promise<HttpStream | Exclude<OpenFeedAnswer, Feed>> {
     const positions = subscribers.flatMap(({ position }) => position ?? []);
     const since = positions.reduce((a: bigint | undefined, b) => (a && a < b ? a : b), undefined);
@@ -151,6 +168,7 @@ export class AccountFeed {
           since: since === undefined ? undefined : String(since),
           head: "true",
         },
+        signal,
       },
       silentMs,
     );
@@ -187,7 +205,7 @@ export class AccountFeed {
             this.#end(one, { kind: "failed" });
         return true;
       case "position":
-        for (const one of current) await one.add({ sequence: message.sequence, changes: [] });
+        for (const one of current) await one.add({ sequence: message.sequence, changes: [] }, true);
         return true;
       case "batch":
         for (const subscriber of current) {

@@ -59,7 +59,7 @@ export class HttpRemote implements Remote {
     this.#http = http;
     this.#options = options;
     const { feed, table } = options;
-    this.openFeed = feed && (({ since }) => feed.open(table, since));
+    this.openFeed = feed && (({ signal, since }) => feed.open(table, since, signal));
     this.#scans = new Scans(http, options);
     this.#reads = new Reads(http, options.table, options.profile, this.#scans);
   }

@@ -37,6 +37,8 @@ export interface HttpRequest {
   readonly sendBefore?: number;
   /** The most time until the end of the response, if it is less than that of all requests. */
   readonly timeoutMs?: number;
+  /** Ends the request, and the body of its response. */
+  readonly signal?: AbortSignal;
 }
 
 export interface HttpResponse {
@@ -129,6 +131,7 @@ export class Http {
     const { limit, response, sas } = sent;
     const reader = response.status === 200 ? response.body?.getReader() : undefined;
     if (reader === undefined) return await this.#receive(sent, undefined);
+    limit.signal.addEventListener("abort", () => void reader.cancel().catch(() => {}));
     const decoder = new TextDecoder();
     const read = async () => {
       if (limit.signal.aborted) return undefined;
@@ -152,6 +155,8 @@ export class Http {
     if (added === undefined) return "unauthorized";
     try {
       const limit = new TimeLimit(periodMs, periodsMax);
+      request.signal?.addEventListener("abort", () => limit.end());
+      if (request.signal?.aborted) return undefined;
       const sas = [this.#signature, added.query].filter(Boolean).join("&");
       url.search = [...queryTexts(query), sas].filter(Boolean).join("&");
       const init = {

@@ -62,6 +62,11 @@ export class FeedWork {
     return this.#isFollowing;
   }
 
+  /** When the feed has said last that nothing is missed, by the wall clock. */
+  get heardAt(): number | undefined {
+    return this.#follower.heardAt;
+  }
+
   /** Ends the connection: no requests may be sent, or the session has stopped. */
   close(): void {
     this.#isClosedHere = true;

@@ -29,6 +29,8 @@ export interface PullOptions {
   readonly rowCount: () => Promise<number>;
   /** Changes of the remote arrive by themselves, so nothing is scanned for them. */
   readonly isFollowing: () => boolean;
+  /** When the remote has told last that all of them have arrived, by the wall clock. */
+  readonly heardAt: () => number | undefined;
   /** Tells which partitions other clients have pushed. */
   readonly beacon: BeaconWork | undefined;
   readonly onChange: () => void;
@@ -52,7 +54,7 @@ export class PullWork {
   /** When the last complete scan by Timestamp began, by the monotonic clock. */
   #scannedAt = Number.NEGATIVE_INFINITY;
   readonly #waiting = new Map<() => void, number>(); // in readAll(), and since when
-  /** When the last complete pull began, by the wall clock. */
+  /** When the last complete pull began, or the feed was heard last then, by the wall clock. */
   pulledAt: number | undefined;
 
   constructor(options: PullOptions) {
@@ -157,6 +159,7 @@ export class PullWork {
       this.#options;
     const { monotonicMs, wallMs } = time.now();
     const scans = !readsOnlyMarked && !isFollowing();
+    const pulledAt = isFollowing() ? this.#options.heardAt() : wallMs;
     onChange();
     const named = scans ? await this.#pullNamed() : true;
     const { areMarksRead, isScanned } =
@@ -173,7 +176,7 @@ export class PullWork {
     }
     if (isScanned && hasTimestampFilter) this.#onScanned();
     const isComplete = areMarksRead && isScanned;
-    if (isComplete && hasTimestampFilter) this.pulledAt = wallMs;
+    if (isComplete && hasTimestampFilter) this.pulledAt = pulledAt ?? this.pulledAt;
     onChange();
     return isComplete;
   }

@@ -79,12 +79,14 @@ export class SessionRemote implements Remote {
     return answer;
   }
 
-  /** An open feed is no request on its way. */
+  /** The request is on its way until it is answered. An open feed is none. */
   async openFeed(request: FeedRequest): Promise<OpenFeedAnswer> {
-    const { reachability, remote } = this.#options;
-    if (remote.openFeed === undefined) return { kind: "none" };
-    const answer = await remote.openFeed(request);
-    if (answer.kind !== "none") reachability.note(answer);
+    const { gate, onChange, reachability, remote } = this.#options;
+    const open = remote.openFeed?.bind(remote);
+    if (open === undefined) return { kind: "none" };
+    const answer = await gate.pass(() => open(request));
+    if (answer.kind !== "none" && !request.signal?.aborted) reachability.note(answer);
+    onChange();
     return answer;
   }
 

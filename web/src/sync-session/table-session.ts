@@ -58,6 +58,7 @@ const rulesOfService = {
 
 const failuresOfOutage = 3;
 const roundsMax = 5; // of `now`
+const feedFirstMs = 1500;
 
 interface Work {
   readonly push: PushWork | undefined;
@@ -283,11 +284,14 @@ export class TableSession {
     return work;
   }
 
-  /** What is committed while the table is read must be in the feed, so the feed begins first. */
+  /**
+   * What is committed while the table is read should be in the feed, so the feed begins first. If
+   * it takes long, the table is read now, and what the feed needs is read again later.
+   */
   async #pull({ feed, pull }: Work): Promise<void> {
     if (feed) {
       void this.#repeat(() => feed.step(), this.#failures.feed);
-      await feed.begun;
+      await Promise.race([feed.begun, this.#time.sleep(feedFirstMs)]);
     }
     void this.#repeat(() => pull.pullStep(), this.#failures.pull);
     const { direction } = this.#options.settings;
@@ -354,6 +358,7 @@ export class TableSession {
       puller,
       ranges,
       isFollowing,
+      heardAt: () => feed?.heardAt,
       beacon,
       hasTimestampFilter: remote.traits.hasTimestampFilter,
     });
@@ -406,7 +411,7 @@ export class TableSession {
   #pullWork(
     pulled: Pick<
       PullOptions,
-      "puller" | "ranges" | "hasTimestampFilter" | "isFollowing" | "beacon"
+      "puller" | "ranges" | "hasTimestampFilter" | "isFollowing" | "heardAt" | "beacon"
     >,
   ): PullWork {
     const { activity, onChange, rowCount, settings } = this.#options;

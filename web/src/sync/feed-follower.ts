@@ -38,7 +38,7 @@ export class FeedFollower {
   readonly #requests: Requests;
   readonly #events: FollowerEvents;
   #feed: Feed | undefined;
-  #isWanted = false;
+  #closing = new AbortController();
   /** The commit at which the request for the feed was sent. */
   #sentAt = 0;
   /** The commit at which the store had what the feed had brought last of a key. */
@@ -49,6 +49,7 @@ export class FeedFollower {
   #expected: FeedState["witness"];
   #doubtful = 0;
   #storedAt = Number.NEGATIVE_INFINITY;
+  #heardAt: number | undefined;
   #isComplete = false;
   #isCaughtUp = false;
   /** How often what the feed has brought was not everything. */
@@ -70,13 +71,18 @@ export class FeedFollower {
     return this.#isComplete;
   }
 
+  /** When the feed has said last that everything is known or marked, by the wall clock. */
+  get heardAt(): number | undefined {
+    return this.#heardAt;
+  }
+
   get gap(): number {
     return this.#gaps;
   }
 
   /** Ends `follow`, with what was applied so far. */
   close(): void {
-    this.#isWanted = false;
+    this.#closing.abort();
     this.#feed?.close();
   }
 
@@ -93,11 +99,10 @@ export class FeedFollower {
 
   /** Follows the feed until the connection ends. Rejects if the store fails. */
   async follow(): Promise<FeedEnd> {
-    this.#isWanted = true;
+    this.#closing = new AbortController();
     try {
       const opened = await this.#open();
       if (opened.kind !== "open") return opened;
-      if (!this.#isWanted) opened.close();
       return await this.#readEvents(opened);
     } finally {
       this.#feed?.close();
@@ -111,7 +116,7 @@ export class FeedFollower {
 
   async #open(): Promise<Feed | FeedEnd> {
     const state = await this.#context.store.read((view) => view.get("feed", "state"));
-    const opened = await this.#request({ since: state?.position });
+    const opened = await this.#request(state?.position);
     if (opened.kind !== "open") return opened;
     if (state === undefined) return await this.#begin(opened);
     if (opened.scope !== state.scope || opened.head < state.position) return await this.#forget();
@@ -122,12 +127,19 @@ export class FeedFollower {
     return await this.#verify(state);
   }
 
-  async #request(request: FeedRequest): Promise<OpenFeedAnswer> {
+  /** No request is sent, and no feed stays open, after close(). */
+  async #request(since: FeedRequest["since"]): Promise<OpenFeedAnswer | { kind: "ended" }> {
+    const { signal } = this.#closing;
     const { openFeed } = this.#context.remote;
     this.#sentAt = await this.#requests.beginRead();
     if (openFeed === undefined) return { kind: "none" };
-    const answer = await openFeed.call(this.#context.remote, request);
+    if (signal.aborted) return { kind: "ended" };
+    const answer = await openFeed.call(this.#context.remote, { since, signal });
     if (answer.kind === "open") this.#feed = answer;
+    if (signal.aborted) {
+      this.#feed?.close();
+      return { kind: "ended" };
+    }
     if (answer.kind !== "none") this.#requests.checked(answer);
     return answer;
   }
@@ -149,11 +161,12 @@ export class FeedFollower {
    */
   async #verify({ scope, witness }: FeedState): Promise<Feed | FeedEnd> {
     if (witness === undefined) return await this.#forget();
-    const opened = await this.#request({ since: witness.sequence - 1n });
+    const opened = await this.#request(witness.sequence - 1n);
     if (opened.kind !== "open") return opened;
     if (opened.scope !== scope || opened.head < witness.sequence) return await this.#forget();
     this.#expected = witness;
-    this.#progress = { ...(this.#progress as FeedProgress), store: opened.store };
+    const { sequence: position } = witness; // what follows may be another history
+    this.#progress = { ...(this.#progress as FeedProgress), position, store: opened.store };
     return opened;
   }
 
@@ -175,10 +188,12 @@ export class FeedFollower {
   async #readEvents(feed: Feed): Promise<FeedEnd> {
     this.#doubtful = 0;
     for (;;) {
+      const heardAt = this.#context.platform.now().wallMs;
       const isBehind = (this.#progress as FeedProgress).position < feed.head;
       if (!isBehind && this.#expected === undefined) {
         await this.#apply();
         this.#isCaughtUp = true;
+        this.#heardAt = heardAt;
         this.#events.onChange();
       }
       if (this.#doubtful > doubtfulMax) return { kind: "renewed" };

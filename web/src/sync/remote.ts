@@ -131,6 +131,8 @@ export interface Feed {
 export interface FeedRequest {
   /** Undefined: begins with what is committed from now on. */
   readonly since: bigint | undefined;
+  /** Aborts when the feed is not wanted any more: the request then ends soon. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** "none": the remote has no feed. */

@@ -106,9 +106,14 @@ export class Requests {
     return true;
   }
 
-  /** Reads of single entities need no headers that continue a query. */
+  /**
+   * Reads of single entities need no headers that continue a query, and the feed of a table that is
+   * missing is opened, too.
+   */
   #endsError(kind: string): boolean {
-    return this.#context.status.error !== "tokensHidden" || kind === "page";
+    const { error } = this.#context.status;
+    if (error === "tableMissing") return kind !== "open";
+    return error !== "tokensHidden" || kind === "page";
   }
 
   /** Waits after a failure, as long as backOffMs() says. */
