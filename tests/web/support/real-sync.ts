@@ -267,7 +267,9 @@ class Process {
   constructor(store: FakeStore, remote: HttpRemote, rules: SyncRules) {
     this.store = store;
     store.deliver = (result) => this.#alive(result);
-    this.#context = { store, remote, platform, rules, status: this.status };
+    // A process that has died must not go on to ask a server that has ended, too.
+    const sleep = (ms: number) => this.#alive(delay(ms));
+    this.#context = { store, remote, platform: { ...platform, sleep }, rules, status: this.status };
   }
 
   /** Never resolves after the process has died. */
