@@ -240,7 +240,10 @@ class Process {
       try {
         const { gap, isCaughtUp, isComplete } = follower;
         if (isCaughtUp && isComplete) await puller.readMarked();
-        else if ((await puller.pull()).isScanned && (await puller.census()).isScanned) {
+        else if (
+          (await puller.pull()).isScanned &&
+          (await puller.census(undefined, true)).isScanned
+        ) {
           if (puller.deletes.isSettled) await follower.complete(gap);
         }
         if (round % 20 === 0 || puller.deletes.awaitsCensus) await puller.census();

@@ -69,4 +69,10 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A feed brought the delete of an entity that was to be created, which the store took for " +
       "known. A read of the push that had been sent before then showed the deleted entity.",
   },
+  {
+    seed: 737551696,
+    found:
+      "A comparison of versions that had begun before a gap in the feed continued after it, and " +
+      "counted for the keys before its position, too.",
+  },
 ];

@@ -261,7 +261,8 @@ export class PullWork {
   async #compare(range: KeyRange): Promise<Pulled> {
     const { puller, store, time } = this.#options;
     const { monotonicMs, wallMs: comparedAt } = time.now();
-    const compared = await puller.census([range]);
+    const isAnew = (this.#comparedAt.get(range.from) ?? -1) < this.#comparedSince;
+    const compared = await puller.census([range], isAnew);
     if (!compared.isScanned) return compared;
     await store.transact((draft) => updateScanState(draft, range, { comparedAt }));
     this.#comparedAt.set(range.from, monotonicMs);

@@ -28,12 +28,15 @@ export class Census {
     this.#deletes = deletes;
   }
 
-  /** Returns whether the whole range was compared. The next call continues otherwise. */
-  async scan(range: KeyRange): Promise<boolean> {
+  /**
+   * Returns whether the whole range was compared. The next call continues otherwise, unless
+   * `isAnew`: then all requests are sent after this call.
+   */
+  async scan(range: KeyRange, isAnew = false): Promise<boolean> {
     const findings: Findings = { missing: new Map(), rows: 0, present: undefined };
     const { isSorted } = this.#context.remote.traits;
     const isComplete = isSorted
-      ? await this.#scanSorted(range, findings)
+      ? await this.#scanSorted(range, findings, isAnew)
       : await this.#scanUnsorted(range, findings);
     if (!isComplete) return false;
     await this.#context.store.transact((draft) => endCensus(draft, range));
@@ -42,9 +45,9 @@ export class Census {
   }
 
   /** Each page completes the stretch up to its last key. Resumes after the last stored page. */
-  async #scanSorted(range: KeyRange, findings: Findings): Promise<boolean> {
+  async #scanSorted(range: KeyRange, findings: Findings, isAnew: boolean): Promise<boolean> {
     const { census } = await this.#context.store.read((view) => scanState(view, range));
-    const after = census?.after;
+    const after = isAnew ? undefined : census?.after;
     const whole = { ...range, from: after === undefined ? range.from : keyAfter(after) };
     let { from } = whole;
     for (let token: string | undefined; ; ) {

@@ -53,8 +53,12 @@ export class Puller {
   /**
    * Compares all versions of the ranges. Finds deletes, and what scans by Timestamp have missed.
    */
-  async census(ranges: readonly KeyRange[] = this.#context.rules.ranges): Promise<Pulled> {
-    const isScanned = await allEnded(someAtOnce(ranges, (range) => this.#census.scan(range)));
+  async census(
+    ranges: readonly KeyRange[] = this.#context.rules.ranges,
+    isAnew = false,
+  ): Promise<Pulled> {
+    const scan = (range: KeyRange) => this.#census.scan(range, isAnew);
+    const isScanned = await allEnded(someAtOnce(ranges, scan));
     return { isScanned, areMarksRead: await this.readMarked() };
   }
 
