@@ -55,7 +55,7 @@ class Subscriber implements Feed {
     this.#onTaken();
   }
 
-  /** Resolves when there is room for another event. A position can come again: nothing is new. */
+  /** Resolves when another event may be added. A position can come again: nothing is new. */
   async add(event: FeedEvent, isPosition = false): Promise<void> {
     const position = this.position as bigint;
     const isNews = event.sequence > position || (isPosition && event.sequence === position);

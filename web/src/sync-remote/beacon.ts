@@ -3,6 +3,7 @@
 
 import { keyOf, type Partition, rowKeyOf } from "../sync/keys.ts";
 import type { Value } from "../sync/value.ts";
+import { textHash } from "../util/text-hash.ts";
 import { answerOfBatch } from "./batch-answer.ts";
 import { batchRequest } from "./batch-request.ts";
 import type { Http, HttpResult } from "./http.ts";
@@ -115,9 +116,6 @@ function rowsRead(result: HttpResult) {
 }
 
 function slotOf(partition: Partition): [row: string, property: string] {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < partition.length; ++i)
-    hash = Math.imul(hash ^ partition.charCodeAt(i), 0x01000193);
-  const number = (hash >>> 0) % (rows * slotsOfRow);
+  const number = textHash(partition) % (rows * slotsOfRow);
   return [`${number % rows}`, `s${Math.floor(number / rows)}`];
 }

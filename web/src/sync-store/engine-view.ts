@@ -17,6 +17,7 @@ import type { Properties } from "../sync/properties.ts";
 import type { Value } from "../sync/value.ts";
 import {
   chunkKey,
+  entityKeyOf,
   hashedKey,
   type OpaqueTable,
   type Place,
@@ -123,19 +124,19 @@ export class EngineView implements TableView {
     const etags = this.reader.range(tableNumber.etags, rowKeyOf(from), rowEnd(to));
     let own = etags.next().value as HiddenRow | undefined;
     for (const row of this.reader.range(tableNumber.rows, rowKeyOf(from), rowEnd(to))) {
-      const key = textOf(row);
-      while (own && textOf(own) < key) own = etags.next().value as HiddenRow | undefined;
-      yield [key, localRowOf(row, own && textOf(own) === key ? own : undefined)];
+      const key = entityKeyOf(row);
+      while (own && entityKeyOf(own) < key) own = etags.next().value as HiddenRow | undefined;
+      yield [key, localRowOf(row, own && entityKeyOf(own) === key ? own : undefined)];
     }
   }
 
   #localRow(row: HiddenRow | undefined): LocalRow | undefined {
-    return row && localRowOf(row, this.#row(tableNumber.etags, textOf(row)));
+    return row && localRowOf(row, this.#row(tableNumber.etags, entityKeyOf(row)));
   }
 
   *#bases(from: string, to: string | undefined): Generator<[string, Base]> {
     for (const row of this.reader.range(tableNumber.bases, rowKeyOf(from), rowEnd(to)))
-      yield [textOf(row), this.#base(row) as Base];
+      yield [entityKeyOf(row), this.#base(row) as Base];
   }
 
   #base(row: HiddenRow | undefined): Base | undefined {
@@ -290,8 +291,6 @@ const rowEnd = (to: string | undefined): RowKey | undefined =>
 /** The end of a table that shares its hidden table with others. */
 const prefixEnd = ({ prefix = "" }: Place): RowKey | undefined =>
   prefix === "" ? undefined : { partitionKey: `${prefix.slice(0, -1)}!`, rowKey: "" };
-
-const textOf = ({ partitionKey, rowKey }: RowKey): Key => keyOf(partitionKey, rowKey);
 
 function etagIn({ properties }: HiddenRow): string | undefined {
   const etag = properties.get(ownName.etag);

@@ -3,6 +3,8 @@
 // PartitionKey and a RowKey with U+0000 between; without U+0000 it is a PartitionKey.
 
 import type { TableName } from "../sync/hidden-tables.ts";
+import { type Key, keyOf } from "../sync/keys.ts";
+import { textHash } from "../util/text-hash.ts";
 
 /** The numbers of tables in calls of the engine. They never change. */
 export const tableNumber = {
@@ -87,6 +89,9 @@ export function rowKeyOf(key: string, { prefix = "" }: Pick<Place, "prefix"> = {
     : { partitionKey: prefix + key.slice(0, at), rowKey: key.slice(at + 1) };
 }
 
+/** The key of an entity. */
+export const entityKeyOf = ({ partitionKey, rowKey }: RowKey): Key => keyOf(partitionKey, rowKey);
+
 const chunkDigits = 3;
 
 export const chunkKey = ({ partitionKey, rowKey }: RowKey, chunk: number): RowKey => ({
@@ -106,12 +111,8 @@ const withoutChunk = ({ partitionKey, rowKey }: RowKey): RowKey => ({
  * had one hash, the older value would be lost, which sync must allow for these tables.
  */
 export function hashedKey(key: string): RowKey {
-  const hash = (offset: number) => {
-    let bits = offset;
-    for (let i = 0; i < key.length; ++i) bits = Math.imul(bits ^ key.charCodeAt(i), 0x01000193);
-    return (bits >>> 0).toString(16).padStart(8, "0");
-  };
-  return { partitionKey: "", rowKey: hash(0x811c9dc5) + hash(0x050c5d1f) };
+  const digits = (hash: number) => hash.toString(16).padStart(8, "0");
+  return { partitionKey: "", rowKey: digits(textHash(key)) + digits(textHash(key, 0x050c5d1f)) };
 }
 
 /** Inverse of rowKeyOf(), for tables that are not hashed. */

@@ -2,8 +2,8 @@
 // keys, and most of them are absent in most tables.
 
 import type { Key } from "../sync/keys.ts";
-import { keyAfter, keyOf } from "../sync/keys.ts";
-import { type RowKey, rowKeyOf, type TableNumber } from "./hidden-keys.ts";
+import { keyAfter } from "../sync/keys.ts";
+import { entityKeyOf, rowKeyOf, type TableNumber } from "./hidden-keys.ts";
 import type { HiddenReader } from "./hidden-reader.ts";
 import type { HiddenRow } from "./row-decoder.ts";
 
@@ -76,7 +76,7 @@ export class RowsAhead {
     const rows = new Map<Key, HiddenRow>();
     let passed = 0; // expected keys
     for (const row of reader.range(table, rowKeyOf(from), rowKeyOf(keyAfter(to)))) {
-      const key = textOf(row);
+      const key = entityKeyOf(row);
       rows.set(key, row);
       while (passed < keys.length && (keys[passed] as Key) <= key) passed += 1;
       const isTooLong = rows.size > rowsPerKey * passed + rowsFree;
@@ -85,5 +85,3 @@ export class RowsAhead {
     return { from, to, rows };
   }
 }
-
-const textOf = ({ partitionKey, rowKey }: RowKey): Key => keyOf(partitionKey, rowKey);

@@ -1,18 +1,14 @@
 // Timestamps and ETags of rows as sync has them: units of 100 ns since 1970.
 
 import type { Ticks } from "../sync/hidden-tables.ts";
+import { ticksOfDateTime } from "../sync/value.ts";
 
 const ticksPerMs = 10_000n;
 /** The store counts from the year 1. */
 export const storeTicksAtEpoch = 621_355_968_000_000_000n;
 
-const pattern = /^(.+:\d\d)(?:\.(\d+))?Z$/;
-
 /** REQUIRES: the text is a Timestamp of the store. */
-export function ticksOf(text: string): Ticks {
-  const [, seconds = "", fraction = ""] = pattern.exec(text) ?? [];
-  return BigInt(Date.parse(`${seconds}Z`)) * ticksPerMs + BigInt(fraction.padEnd(7, "0"));
-}
+export const ticksOf = (text: string): Ticks => ticksOfDateTime(text) as Ticks;
 
 // Many entities are written within one second.
 let last = { second: 0n, text: "" };

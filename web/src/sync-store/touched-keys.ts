@@ -3,6 +3,7 @@
 // key with the same hash.
 
 import type { Key } from "../sync/keys.ts";
+import { textHash } from "../util/text-hash.ts";
 
 const keysMax = 100_000; // of a generation, until the next commit
 
@@ -45,9 +46,5 @@ export class TouchedKeys {
   }
 }
 
-/** FNV-1a, without the two lowest bits, so that a Map keeps it as a small integer. */
-function hashOf(key: Key): number {
-  let bits = 0x811c9dc5;
-  for (let i = 0; i < key.length; ++i) bits = Math.imul(bits ^ key.charCodeAt(i), 0x01000193);
-  return bits >>> 2;
-}
+/** Without the two lowest bits, so that a Map keeps it as a small integer. */
+const hashOf = (key: Key): number => textHash(key) >>> 2;
