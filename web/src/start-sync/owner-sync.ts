@@ -2,11 +2,61 @@
 // worker (worker-store-sync.ts).
 
 import type { MethodCall } from "./tab-messages.ts";
-import type { Sync } from "./types.ts";
+import type {
+  LostWrite,
+  ParkedWrites,
+  Sync,
+  SyncCoverage,
+  SyncReport,
+  SyncWrite,
+} from "./types.ts";
 
 export interface OwnerSync extends Omit<Sync, "estimate"> {
   /** How many requests a scan of the table needs at least. Undefined: not known yet. */
   stretchesOf?(table: string): number | undefined;
+}
+
+/** The methods that are only calls of what syncs, in another tab or thread. */
+export abstract class SyncCalls
+  implements Omit<OwnerSync, "status" | "subscribe" | "pause" | "resume" | "stop" | "endTable">
+{
+  protected abstract call<T>(call: MethodCall): Promise<T>;
+
+  now(): Promise<SyncReport> {
+    return this.call({ method: "now" });
+  }
+
+  async *pending(): AsyncGenerator<SyncWrite> {
+    yield* await this.call<SyncWrite[]>({ method: "pending" });
+  }
+
+  async *parked(): AsyncGenerator<ParkedWrites> {
+    yield* await this.call<ParkedWrites[]>({ method: "parked" });
+  }
+
+  async *lost(): AsyncGenerator<LostWrite> {
+    yield* await this.call<LostWrite[]>({ method: "lost" });
+  }
+
+  retry(id: string): Promise<void> {
+    return this.call({ method: "retry", id });
+  }
+
+  discard(id: string): Promise<void> {
+    return this.call({ method: "discard", id });
+  }
+
+  restore(id: string): Promise<void> {
+    return this.call({ method: "restore", id });
+  }
+
+  confirmDeletes(id: string): Promise<boolean> {
+    return this.call({ method: "confirmDeletes", id });
+  }
+
+  coverage(): Promise<readonly SyncCoverage[]> {
+    return this.call({ method: "coverage" });
+  }
 }
 
 /** Makes a call of another tab or thread. Lists are read to their ends. */

@@ -2,6 +2,7 @@
 
 import type { Suspects } from "../sync/context.ts";
 import type { SessionStatus } from "../sync-session/table-session.ts";
+import { isolatedListener } from "../util/isolated-listener.ts";
 import { isError } from "../util/platform-objects.ts";
 import { keysOf } from "./records.ts";
 import type {
@@ -204,6 +205,36 @@ function isSameField(a: unknown, b: unknown): boolean {
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 const isEmptyList = (list: object): boolean => Array.isArray(list) && list.length === 0;
+
+/** Those who listen to a status. They are called only if it has changed. */
+export class StatusListeners {
+  readonly #status: () => SyncStatus;
+  readonly #listeners = new Set<(status: SyncStatus) => void>();
+  #told: SyncStatus | undefined;
+
+  constructor(status: () => SyncStatus) {
+    this.#status = status;
+  }
+
+  get areThere(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** Returns a function that ends this. */
+  add(listener: (status: SyncStatus) => void): () => void {
+    const isolated = isolatedListener(listener);
+    if (!this.areThere) this.#told = this.#status();
+    this.#listeners.add(isolated);
+    return () => this.#listeners.delete(isolated);
+  }
+
+  tell(): void {
+    const status = this.#status();
+    if (status === this.#told) return;
+    this.#told = status;
+    for (const listener of [...this.#listeners]) listener(status);
+  }
+}
 
 /** Keeps the last snapshot as long as nothing has changed. */
 export class StatusSnapshots {

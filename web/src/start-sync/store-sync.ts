@@ -5,11 +5,10 @@ import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import { Http } from "../sync-remote/http.ts";
 import { stretchesOf } from "../sync-remote/key-stretches.ts";
 import { AccountBudget } from "../sync-session/account-budget.ts";
-import { isolatedListener } from "../util/isolated-listener.ts";
 import { endSync } from "./owned-table.ts";
 import type { OwnerSync } from "./owner-sync.ts";
 import { parseId, type RecordId } from "./records.ts";
-import { StatusSnapshots, sumOf, tableStatus } from "./status.ts";
+import { StatusListeners, StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
 import type {
   EndTableOptions,
@@ -38,9 +37,8 @@ export class StoreSync implements OwnerSync {
   readonly #feed: SyncedTableOptions["feed"];
   readonly #tables = new Map<string, SyncedTable>();
   readonly #endings = new Map<string, Promise<void>>(); // by table: when its last call is done
-  readonly #listeners = new Set<(status: SyncStatus) => void>();
   readonly #snapshots = new StatusSnapshots(() => this.#sum());
-  #told: SyncStatus | undefined;
+  readonly #listeners = new StatusListeners(() => this.status);
   #willTell = false;
   #isPaused: boolean;
   #stopping: Promise<void> | undefined;
@@ -87,22 +85,16 @@ export class StoreSync implements OwnerSync {
   }
 
   subscribe(listener: (status: SyncStatus) => void): () => void {
-    const isolated = isolatedListener(listener);
-    if (this.#listeners.size === 0) this.#told = this.status;
-    this.#listeners.add(isolated);
-    return () => this.#listeners.delete(isolated);
+    return this.#listeners.add(listener);
   }
 
   /** Tells the listeners once about the changes of one turn of the event loop. */
   #onChange(): void {
-    if (this.#willTell || this.#listeners.size === 0) return;
+    if (this.#willTell || !this.#listeners.areThere) return;
     this.#willTell = true;
     queueMicrotask(() => {
       this.#willTell = false;
-      const { status } = this;
-      if (status === this.#told) return;
-      this.#told = status;
-      for (const listener of [...this.#listeners]) listener(status);
+      this.#listeners.tell();
     });
   }
 

@@ -7,14 +7,20 @@ import { rangesOfTable } from "../sync-session/ranges.ts";
 import type { Channel, ChannelFactory } from "../tabs/channel.ts";
 import { errorToWire } from "../tabs/messages.ts";
 import type { Store } from "../types.ts";
-import { isolatedListener } from "../util/isolated-listener.ts";
 import { toError } from "../util/platform-objects.ts";
 import { estimateOf } from "./estimate.ts";
 import { foldedName, requireOneOf, type Settings } from "./options.ts";
 import { rowCounts } from "./owned-table.ts";
-import { type OwnerSync, run } from "./owner-sync.ts";
+import { type OwnerSync, run, SyncCalls } from "./owner-sync.ts";
 import { syncStoppedError } from "./port-calls.ts";
-import { changesOf, StatusSnapshots, sumOf, unknownStatus, withChanges } from "./status.ts";
+import {
+  changesOf,
+  StatusListeners,
+  StatusSnapshots,
+  sumOf,
+  unknownStatus,
+  withChanges,
+} from "./status.ts";
 import { ownerMs, TabCalls } from "./tab-calls.ts";
 import {
   type MethodCall,
@@ -28,10 +34,8 @@ import type {
   LostWrite,
   ParkedWrites,
   Sync,
-  SyncCoverage,
   SyncError,
   SyncEstimate,
-  SyncReport,
   SyncStatus,
   SyncWrite,
 } from "./types.ts";
@@ -53,20 +57,19 @@ type Unsent<M> = M extends unknown ? Omit<M, "from"> : never;
 const rowsOfPage = 1000;
 const retryMs = 5000; // after this tab has become the owner, and could not begin
 
-export class TabSync implements Sync {
+export class TabSync extends SyncCalls implements Sync {
   readonly #options: TabSyncOptions;
   readonly #id: string;
   readonly #channel: Channel | undefined;
   readonly #calls: TabCalls;
-  readonly #listeners = new Set<(status: SyncStatus) => void>();
   readonly #snapshots = new StatusSnapshots(() => this.#status());
+  readonly #listeners = new StatusListeners(() => this.status);
   readonly #endings: (() => void)[] = [];
   #own: OwnerSync | undefined;
   #ownSession = ""; // names what this tab does since it has begun to sync
   #owner: string | undefined; // the session of the tab that syncs, if it is another one
   #ownerStatus: SyncStatus | undefined; // of that tab
   #told: SyncStatus | undefined; // the tabs know this status of this tab
-  #shown: SyncStatus | undefined; // to listeners
   readonly #ended = new Set<string>(); // tables
   #change: Promise<unknown> = Promise.resolve();
   #beginError: Error | undefined;
@@ -93,6 +96,7 @@ export class TabSync implements Sync {
   }
 
   private constructor(options: TabSyncOptions) {
+    super();
     const { channels, clock, store } = options;
     this.#options = options;
     this.#id = clock.token();
@@ -168,7 +172,7 @@ export class TabSync implements Sync {
     } catch (error) {
       this.#beginError = toError(error);
       this.#ownerStatus = undefined;
-      this.#tellListeners();
+      this.#listeners.tell();
       this.#cancelRetry = this.#options.clock.after(retryMs, () => {
         if (this.#isOwner && this.#own === undefined) this.#onOwner();
       });
@@ -195,12 +199,12 @@ export class TabSync implements Sync {
     this.#ownerStatus = undefined;
     own.subscribe(() => {
       this.#tellTabs({ isWhole: false });
-      this.#tellListeners();
+      this.#listeners.tell();
     });
     this.#calls.runHere((call) => this.#run(call));
     this.#onSynced();
     this.#tellTabs({ isWhole: true });
-    this.#tellListeners();
+    this.#listeners.tell();
   }
 
   // ---- Messages --------------------------------------------------------------------------------
@@ -258,14 +262,14 @@ export class TabSync implements Sync {
     for (const name of this.#settings.tables.keys())
       if (!synced.has(foldedName(name))) this.#onEnded(name);
     this.#onSynced();
-    this.#tellListeners();
+    this.#listeners.tell();
   }
 
   #onStopped(session: string): void {
     if (this.#owner !== session) return;
     this.#ownerStatus = undefined;
     this.#onOwnerGone();
-    this.#tellListeners();
+    this.#listeners.tell();
   }
 
   async #answer(call: TabCall & { readonly from: string }): Promise<void> {
@@ -300,7 +304,7 @@ export class TabSync implements Sync {
   }
 
   /** Runs the call in the tab that owns the store. */
-  async #call<T>(call: MethodCall): Promise<T> {
+  protected async call<T>(call: MethodCall): Promise<T> {
     if (this.#stopping) throw syncStoppedError();
     return (await (this.#own ? this.#run(call) : this.#calls.call(call))) as T;
   }
@@ -322,24 +326,10 @@ export class TabSync implements Sync {
   }
 
   subscribe(listener: (status: SyncStatus) => void): () => void {
-    const isolated = isolatedListener(listener);
-    if (this.#listeners.size === 0) this.#shown = this.status;
-    this.#listeners.add(isolated);
-    return () => this.#listeners.delete(isolated);
-  }
-
-  #tellListeners(): void {
-    const { status } = this;
-    if (status === this.#shown) return;
-    this.#shown = status;
-    for (const listener of [...this.#listeners]) listener(status);
+    return this.#listeners.add(listener);
   }
 
   // ---- Control ---------------------------------------------------------------------------------
-
-  now(): Promise<SyncReport> {
-    return this.#call({ method: "now" });
-  }
 
   pause(): void {
     this.#post({ type: "pause", isPaused: true });
@@ -355,7 +345,7 @@ export class TabSync implements Sync {
     this.#isPaused = isPaused;
     if (isPaused) this.#own?.pause();
     else this.#own?.resume();
-    this.#tellListeners();
+    this.#listeners.tell();
   }
 
   stop(): Promise<void> {
@@ -369,7 +359,7 @@ export class TabSync implements Sync {
     await this.#own?.stop();
     await this.#change; // what begins in this moment is stopped there
     this.#end();
-    this.#tellListeners();
+    this.#listeners.tell();
     this.#options.release();
   }
 
@@ -386,45 +376,22 @@ export class TabSync implements Sync {
     if (table === undefined) throw unknownTableError(name, [...tables.keys()]);
     if (pending !== undefined) requireOneOf("pending", pending, ["refuse", "discard"]);
     if (this.#ended.has(table)) return;
-    await this.#call({ method: "endTable", id: table, pending });
+    await this.call({ method: "endTable", id: table, pending });
     this.#onEnded(table);
   }
 
   // ---- What waits ------------------------------------------------------------------------------
 
-  async *pending(): AsyncGenerator<SyncWrite> {
-    if (this.#own) yield* this.#own.pending();
-    else yield* await this.#call<SyncWrite[]>({ method: "pending" });
+  override async *pending(): AsyncGenerator<SyncWrite> {
+    yield* this.#own?.pending() ?? super.pending();
   }
 
-  async *parked(): AsyncGenerator<ParkedWrites> {
-    if (this.#own) yield* this.#own.parked();
-    else yield* await this.#call<ParkedWrites[]>({ method: "parked" });
+  override async *parked(): AsyncGenerator<ParkedWrites> {
+    yield* this.#own?.parked() ?? super.parked();
   }
 
-  async *lost(): AsyncGenerator<LostWrite> {
-    if (this.#own) yield* this.#own.lost();
-    else yield* await this.#call<LostWrite[]>({ method: "lost" });
-  }
-
-  retry(id: string): Promise<void> {
-    return this.#call({ method: "retry", id });
-  }
-
-  discard(id: string): Promise<void> {
-    return this.#call({ method: "discard", id });
-  }
-
-  restore(id: string): Promise<void> {
-    return this.#call({ method: "restore", id });
-  }
-
-  confirmDeletes(id: string): Promise<boolean> {
-    return this.#call({ method: "confirmDeletes", id });
-  }
-
-  coverage(): Promise<readonly SyncCoverage[]> {
-    return this.#call({ method: "coverage" });
+  override async *lost(): AsyncGenerator<LostWrite> {
+    yield* this.#own?.lost() ?? super.lost();
   }
 
   /** For <table-explorer>, which shows the switches of a faultyFetch(). */

@@ -4,23 +4,20 @@
 import type { Activity, ActivityEvent } from "../sync-session/activity.ts";
 import type { WorkerSync } from "../transport.ts";
 import type { Store } from "../types.ts";
-import { isolatedListener } from "../util/isolated-listener.ts";
 import type { Settings } from "./options.ts";
-import type { OwnerSync } from "./owner-sync.ts";
+import { type OwnerSync, SyncCalls } from "./owner-sync.ts";
 import { type SentSettings, servePageFunctions, settingsToSend } from "./page-functions.ts";
 import { PortCalls, syncStoppedError } from "./port-calls.ts";
-import { type StatusChanges, StatusSnapshots, sumOf, withChanges } from "./status.ts";
+import {
+  type StatusChanges,
+  StatusListeners,
+  StatusSnapshots,
+  sumOf,
+  withChanges,
+} from "./status.ts";
 import { syncScriptUrl } from "./sync-script.ts";
 import type { MethodCall } from "./tab-messages.ts";
-import type {
-  EndTableOptions,
-  LostWrite,
-  ParkedWrites,
-  SyncCoverage,
-  SyncReport,
-  SyncStatus,
-  SyncWrite,
-} from "./types.ts";
+import type { EndTableOptions, SyncStatus } from "./types.ts";
 
 export interface WorkerStoreSyncOptions {
   readonly store: Store;
@@ -45,10 +42,10 @@ export interface OpenMessage extends ActivityState {
 
 const stoppedTable = { phase: "stopped", inFlight: 0, following: false } as const;
 
-export class WorkerStoreSync implements OwnerSync {
+export class WorkerStoreSync extends SyncCalls implements OwnerSync {
   readonly #calls: PortCalls;
-  readonly #listeners = new Set<(status: SyncStatus) => void>();
   readonly #snapshots = new StatusSnapshots(() => this.#status);
+  readonly #listeners = new StatusListeners(() => this.status);
   readonly #endings: (() => void)[] = [];
   #status: SyncStatus = sumOf({});
 
@@ -74,6 +71,7 @@ export class WorkerStoreSync implements OwnerSync {
   }
 
   private constructor({ activity, settings, store }: WorkerStoreSyncOptions, port: MessagePort) {
+    super();
     this.#calls = new PortCalls(port, {
       ...servePageFunctions(settings),
       createTable: (table: string) => store.tableClient(table).createTable(),
@@ -105,21 +103,14 @@ export class WorkerStoreSync implements OwnerSync {
 
   #onStatus(changes: StatusChanges): void {
     this.#status = withChanges(this.#status, changes);
-    const { status } = this;
-    for (const listener of [...this.#listeners]) listener(status);
+    this.#listeners.tell();
   }
 
   subscribe(listener: (status: SyncStatus) => void): () => void {
-    const isolated = isolatedListener(listener);
-    this.#listeners.add(isolated);
-    return () => this.#listeners.delete(isolated);
+    return this.#listeners.add(listener);
   }
 
   // ---- Control ---------------------------------------------------------------------------------
-
-  now(): Promise<SyncReport> {
-    return this.#call({ method: "now" });
-  }
 
   pause(): void {
     this.#calls.tell("pause");
@@ -135,44 +126,10 @@ export class WorkerStoreSync implements OwnerSync {
   }
 
   endTable(table: string, { pending }: EndTableOptions = {}): Promise<void> {
-    return this.#call({ method: "endTable", id: table, pending });
+    return this.call({ method: "endTable", id: table, pending });
   }
 
-  // ---- What waits ------------------------------------------------------------------------------
-
-  async *pending(): AsyncGenerator<SyncWrite> {
-    yield* await this.#call<SyncWrite[]>({ method: "pending" });
-  }
-
-  async *parked(): AsyncGenerator<ParkedWrites> {
-    yield* await this.#call<ParkedWrites[]>({ method: "parked" });
-  }
-
-  async *lost(): AsyncGenerator<LostWrite> {
-    yield* await this.#call<LostWrite[]>({ method: "lost" });
-  }
-
-  retry(id: string): Promise<void> {
-    return this.#call({ method: "retry", id });
-  }
-
-  discard(id: string): Promise<void> {
-    return this.#call({ method: "discard", id });
-  }
-
-  restore(id: string): Promise<void> {
-    return this.#call({ method: "restore", id });
-  }
-
-  confirmDeletes(id: string): Promise<boolean> {
-    return this.#call({ method: "confirmDeletes", id });
-  }
-
-  coverage(): Promise<readonly SyncCoverage[]> {
-    return this.#call({ method: "coverage" });
-  }
-
-  #call<T>(call: MethodCall): Promise<T> {
+  protected call<T>(call: MethodCall): Promise<T> {
     return this.#calls.call("call", call);
   }
 }
