@@ -7,6 +7,7 @@ import type { BrowserContext, Locator, Page } from "playwright-core";
 import type { Store } from "../../web/src/types.ts";
 import { PagesCheck } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { explorerPage } from "./support/explorer-page.ts";
 import { screenshot } from "./support/screenshot.ts";
 import { type Site, serve } from "./support/server.ts";
 import { TabPool } from "./support/tab-pool.ts";
@@ -43,12 +44,6 @@ Element.prototype.animate = function (...args) {
 document.querySelector("table-explorer").store = store;
 `;
 
-const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A shop</title>
-<link rel="stylesheet" href="/page.css"></head>
-<body><main><h1>A shop</h1><table-explorer table="lamps"></table-explorer></main><script type="module" src="/page.js"></script></body></html>`;
-const css =
-  ":root { color-scheme: light dark; } body { margin: 1rem; background: Canvas; color: CanvasText; font-family: system-ui; }";
-
 // Variables of the page.
 declare const store: Store;
 declare const flashes: { rowKey: string; colours: unknown[] }[];
@@ -63,13 +58,7 @@ before(async () => {
   profile = await newProfile();
   context = await profile.open();
   tabs = new TabPool(context);
-  const override = (path: string) =>
-    ({
-      "/": { body: html },
-      "/page.css": { type: "text/css", body: css },
-      "/page.js": { type: "text/javascript", body: script },
-      "/favicon.ico": { status: 204, body: "" },
-    })[path];
+  const override = explorerPage(script);
   const headers = { "content-security-policy": policy };
   site = await serve(staging, { headers, cachesFiles: true, override });
 });

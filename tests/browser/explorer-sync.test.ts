@@ -6,16 +6,15 @@ import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import type { Sync } from "../../web/src/start-sync/types.ts";
 import type { Store } from "../../web/src/types.ts";
-import { openStore, packageFolder } from "../web/support/package.ts";
+import { packageFolder } from "../web/support/package.ts";
 import { PagesCheck } from "./support/axe.ts";
-import { newProfile, type Profile, waitMs } from "./support/browser.ts";
+import { newProfile, type Profile } from "./support/browser.ts";
+import { explorerPage } from "./support/explorer-page.ts";
 import { screenshot } from "./support/screenshot.ts";
-import { type Site, serve as serveFolder } from "./support/server.ts";
+import { type Site, serve } from "./support/server.ts";
+import { until } from "./support/shared-tabs.ts";
+import { RemoteServer } from "./support/synced-pages.ts";
 import { TabPool } from "./support/tab-pool.ts";
-
-const { serve }: typeof import("../../web/src/server/serve.ts") = await import(
-  new URL("dist/server/serve.js", packageFolder).href
-);
 
 // Syncs two tables of a store in memory. A conflict of `chairs` is parked while `parks` is true.
 // The remote is read only when the page asks for it, so that each fault meets the request that a
@@ -39,12 +38,6 @@ Object.assign(window, { store, sync, network });
 Object.assign(document.querySelector("table-explorer"), { store, sync });
 `;
 
-const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A shop</title>
-<link rel="stylesheet" href="/page.css"></head>
-<body><main><h1>A shop</h1><table-explorer table="lamps"></table-explorer></main><script type="module" src="/page.js"></script></body></html>`;
-const css =
-  ":root { color-scheme: light dark; } body { margin: 1rem; background: Canvas; color: CanvasText; font-family: system-ui; }";
-
 /** The variables of the page. */
 interface Application {
   store: Store;
@@ -56,36 +49,24 @@ let profile: Profile;
 let context: BrowserContext;
 let site: Site;
 let tabs: TabPool;
-let remote: Store;
-let server: Awaited<ReturnType<typeof serve>>;
+let remote: RemoteServer;
 const pagesCheck = new PagesCheck();
 
 before(async () => {
-  remote = await openStore({
-    persistence: "memory",
-    account: { name: "acct", permissiveCors: true },
-  });
-  server = await serve(remote, { port: 0 });
+  remote = await RemoteServer.start();
   profile = await newProfile();
   context = await profile.open();
   tabs = new TabPool(context);
-  const override = (path: string) =>
-    ({
-      "/": { body: html },
-      "/page.css": { type: "text/css", body: css },
-      "/page.js": { type: "text/javascript", body: script },
-      "/favicon.ico": { status: 204, body: "" },
-    })[path];
+  const override = explorerPage(script);
   const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self' http://127.0.0.1:*`;
   const headers = { "content-security-policy": policy };
-  site = await serveFolder(fileURLToPath(packageFolder), { headers, cachesFiles: true, override });
+  site = await serve(fileURLToPath(packageFolder), { headers, cachesFiles: true, override });
 });
 
 after(async () => {
   await context?.close();
   await profile?.remove();
   await site?.close();
-  await server?.close();
   await remote?.close();
 });
 
@@ -96,14 +77,13 @@ const entityOf = (rowKey: string, stock: number) => ({ partitionKey: "desk", row
 /** Opens the page with the tab "Sync", and with one lamp and one chair at the remote. */
 async function openSync(): Promise<Page> {
   for (const table of tables) {
-    const client = remote.table(table);
+    const client = remote.store.table(table);
     await client.createTable();
     for await (const { partitionKey, rowKey } of client.listEntities())
       await client.deleteEntity(String(partitionKey), String(rowKey));
     await client.upsertEntity({ ...entityOf("1", 1), name: "Arc" }, "Replace");
   }
-  const url = `http://127.0.0.1:${new URL(server.url).port}/acct`;
-  const page = await tabs.open(`${site.url}?remote=${encodeURIComponent(url)}`);
+  const page = await tabs.open(`${site.url}?remote=${encodeURIComponent(remote.url)}`);
   await explorer(page).getByRole("tab", { name: "Sync" }).click();
   await figure(page, "lamps", "Versions compared")
     .filter({ hasText: /^.*all since/ })
@@ -133,26 +113,18 @@ async function put(page: Page, rowKey: string, stock: number, table: Table = "la
 
 const stockOf = async (rowKey: string, table: Table = "lamps"): Promise<unknown> =>
   (
-    await remote
+    await remote.store
       .table(table)
       .getEntity("desk", rowKey)
       .catch(() => ({ stock: undefined }))
   ).stock;
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + waitMs;
-  while (!(await holds())) {
-    assert(performance.now() < end, "it does not hold within a minute");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 /** Both sides change an entity, and then sync. */
 async function conflict(page: Page, table: Table): Promise<void> {
   await button(page, "Pause").click();
   await summary(page).filter({ hasText: "Paused" }).waitFor();
   await put(page, "1", 10, table);
-  await remote.table(table).updateEntity({ ...entityOf("1", 20), sold: 3n });
+  await remote.store.table(table).updateEntity({ ...entityOf("1", 20), sold: 3n });
   await items(page, "Outbox").waitFor();
   await button(page, "Resume").click();
 }
@@ -207,8 +179,9 @@ describe('the tab "Sync"', () => {
         await route.continue();
       });
     });
-    const url = `http://127.0.0.1:${new URL(server.url).port}/acct`;
-    await page.goto(`${site.url}?remote=${encodeURIComponent(url)}`, { waitUntil: "commit" });
+    await page.goto(`${site.url}?remote=${encodeURIComponent(remote.url)}`, {
+      waitUntil: "commit",
+    });
     await isHeld;
     await explorer(page).evaluate((element) => Object.assign(element, { sync: undefined }));
     load();
@@ -286,7 +259,7 @@ describe('the tab "Sync"', () => {
     await button(page, "Restore lamps ('desk', '1')").click();
     await lost.waitFor({ state: "detached" });
     await until(async () => (await stockOf("1")) === 10);
-    const restored = await remote.table("lamps").getEntity("desk", "1");
+    const restored = await remote.store.table("lamps").getEntity("desk", "1");
     assert.equal(restored["sold"], 3n);
     await tabs.leave(page);
   });
@@ -296,14 +269,14 @@ describe('the tab "Sync"', () => {
     await button(page, "Pause").click();
     await summary(page).filter({ hasText: "Paused" }).waitFor();
     const entities = [entityOf("1", 10), entityOf("2", 10), entityOf("3", 10)];
-    await remote.table("lamps").upsertEntity(entityOf("2", 2), "Replace");
+    await remote.store.table("lamps").upsertEntity(entityOf("2", 2), "Replace");
     await page.evaluate(async (entities) => {
       const { store } = globalThis as unknown as Application;
       const write = (entity: (typeof entities)[number]) => ["upsert", entity, "Merge"] as const;
       await store.table("lamps").submitTransaction(entities.slice(0, 2).map(write));
       await store.table("lamps").submitTransaction(entities.toSpliced(1, 1).map(write));
     }, entities);
-    await remote.table("lamps").updateEntity(entityOf("1", 20));
+    await remote.store.table("lamps").updateEntity(entityOf("1", 20));
     await button(page, "Resume").click();
     const lost = items(page, "Lost conflicts");
     await lost.nth(3).waitFor();

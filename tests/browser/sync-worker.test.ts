@@ -7,18 +7,14 @@ import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page, Worker } from "playwright-core";
 import type { Sync, SyncOptions } from "../../web/src/start-sync/types.ts";
 import type { Store } from "../../web/src/types.ts";
-import { openStore, packageFolder } from "../web/support/package.ts";
+import { packageFolder } from "../web/support/package.ts";
 import { newProfile, type Profile, waitMs } from "./support/browser.ts";
-import { blankPage, type Site, serve as serveFolder } from "./support/server.ts";
-
-const { serve }: typeof import("../../web/src/server/serve.ts") = await import(
-  new URL("dist/server/serve.js", packageFolder).href
-);
+import { blankPage, type Site, serve } from "./support/server.ts";
+import { until } from "./support/shared-tabs.ts";
+import { type Application, RemoteServer, rowsOf, statusOf, write } from "./support/synced-pages.ts";
 
 /** The variables of a page. */
-interface Application {
-  store: Store;
-  sync: Sync;
+interface WorkerApplication extends Application {
   calls: string[];
 }
 
@@ -33,15 +29,12 @@ interface TabOptions {
 let profile: Profile;
 let context: BrowserContext;
 let site: Site;
-let remote: Store;
-let server: Awaited<ReturnType<typeof serve>>;
+let remote: RemoteServer;
 
 before(async () => {
-  const account = { name: "acct", permissiveCors: true };
-  remote = await openStore({ persistence: "memory", account });
-  server = await serve(remote, { port: 0 });
+  remote = await RemoteServer.start();
   const headers = { "content-security-policy": "script-src 'self' 'wasm-unsafe-eval'" };
-  site = await serveFolder(fileURLToPath(packageFolder), { headers, override: blankPage });
+  site = await serve(fileURLToPath(packageFolder), { headers, override: blankPage });
   profile = await newProfile();
   context = await profile.open();
 });
@@ -50,7 +43,6 @@ after(async () => {
   await context?.close();
   await profile?.remove();
   await site?.close();
-  await server?.close();
   await remote?.close();
 });
 
@@ -96,55 +88,21 @@ async function openTab(table: string, options: Partial<TabOptions> = {}): Promis
   const page = await context.newPage();
   page.setDefaultTimeout(waitMs);
   await page.goto(site.url);
-  const url = `http://127.0.0.1:${new URL(server.url).port}/acct`;
+  const { url } = remote;
   await page.evaluate(start, { table, url, name: table, hasFunctions: false, ...options });
   return page;
 }
 
-const write = (page: Page, table: string, rowKey: string, more: object = {}) =>
-  page.evaluate(
-    async ([table, rowKey, more]) => {
-      const { store } = globalThis as unknown as Application;
-      await store.table(table).upsertEntity({ partitionKey: "p", rowKey, ...more });
-    },
-    [table, rowKey, more] as const,
-  );
-
-const rowsOf = (page: Page, table: string) =>
-  page.evaluate(async (name) => {
-    const { store } = globalThis as unknown as Application;
-    const rows: string[] = [];
-    for await (const { rowKey } of store.table(name).listEntities()) rows.push(String(rowKey));
-    return rows.join();
-  }, table);
-
-async function remoteRows(table: string): Promise<string> {
-  const rows: string[] = [];
-  for await (const { rowKey } of remote.table(table).listEntities()) rows.push(String(rowKey));
-  return rows.join();
-}
-
-const pendingOf = (page: Page) =>
-  page.evaluate(() => (globalThis as unknown as Application).sync.status.pending);
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + waitMs;
-  while (!(await holds())) {
-    assert(performance.now() < end, "it does not hold within a minute");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 test("requests are sent by the worker, and the page shows the status and makes calls", async () => {
-  await remote.table("lamps").createTable();
-  await remote.table("lamps").createEntity({ partitionKey: "p", rowKey: "1" });
+  await remote.store.table("lamps").createTable();
+  await remote.store.table("lamps").createEntity({ partitionKey: "p", rowKey: "1" });
   const page = await openTab("lamps");
   const entries = () =>
     performance.getEntriesByType("resource").filter(({ name }) => name.includes("lamps()")).length;
   await until(async () => (await rowsOf(page, "lamps")) === "1");
   await write(page, "lamps", "2");
-  await until(async () => (await remoteRows("lamps")) === "1,2");
-  await until(async () => (await pendingOf(page)) === 0);
+  await until(async () => (await remote.rows("lamps")) === "1,2");
+  await until(async () => (await statusOf(page)).pending === 0);
   const [worker] = page.workers() as [Worker];
   assert.equal(await page.evaluate(entries), 0);
   assert((await worker.evaluate(entries)) > 0);
@@ -170,41 +128,43 @@ test("requests are sent by the worker, and the page shows the status and makes c
     refused: "ValidationFailed",
     complete: true,
   });
-  assert.equal(await remoteRows("lamps"), "1,2,3");
+  assert.equal(await remote.rows("lamps"), "1,2,3");
   await page.close();
 });
 
 test("functions in the options are called in the page", async () => {
-  await remote.table("people").createTable();
+  await remote.store.table("people").createTable();
   const page = await openTab("people", { hasFunctions: true });
   await write(page, "people", "1", { a: 1 });
-  await until(async () => (await remoteRows("people")) === "1");
-  await until(async () => (await pendingOf(page)) === 0);
+  await until(async () => (await remote.rows("people")) === "1");
+  await until(async () => (await statusOf(page)).pending === 0);
   await page.evaluate(() => (globalThis as unknown as Application).sync.pause());
   await write(page, "people", "1", { a: 2 });
-  await remote.table("people").upsertEntity({ partitionKey: "p", rowKey: "1", b: 3 }, "Merge");
+  await remote.store
+    .table("people")
+    .upsertEntity({ partitionKey: "p", rowKey: "1", b: 3 }, "Merge");
   await page.evaluate(() => (globalThis as unknown as Application).sync.resume());
-  const merged = () => remote.table("people").getEntity("p", "1");
+  const merged = () => remote.store.table("people").getEntity("p", "1");
   await until(async () => (await merged()).isMerged === true);
   const { a, b } = await merged();
   assert.deepEqual([a, b], [2, 3]);
-  const calls = await page.evaluate(() => (globalThis as unknown as Application).calls);
+  const calls = await page.evaluate(() => (globalThis as unknown as WorkerApplication).calls);
   assert.deepEqual([...new Set(calls)].sort(), ["conflict", "credential", "fetch"]);
   await page.close();
 });
 
 test("of two tabs, the owner's worker syncs, and the other one continues", async () => {
-  await remote.table("cities").createTable();
+  await remote.store.table("cities").createTable();
   const owner = await openTab("cities");
   const other = await openTab("cities");
   await write(other, "cities", "1");
-  await until(async () => (await remoteRows("cities")) === "1");
+  await until(async () => (await remote.rows("cities")) === "1");
   const report = await other.evaluate(() => (globalThis as unknown as Application).sync.now());
   assert.equal(report.complete, true);
   await owner.close();
   await write(other, "cities", "2");
-  await until(async () => (await remoteRows("cities")) === "1,2");
-  await until(async () => (await pendingOf(other)) === 0);
+  await until(async () => (await remote.rows("cities")) === "1,2");
+  await until(async () => (await statusOf(other)).pending === 0);
   const ended = await other.evaluate(async () => {
     const { store, sync } = globalThis as unknown as Application;
     await sync.endTable("cities");
