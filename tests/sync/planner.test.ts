@@ -700,6 +700,41 @@ describe("the outcome of a push", () => {
     assert.deepEqual([...store.journal.values()], ["confirmed", "folded", "folded"]);
   });
 
+  const twoGroups = (second: Record<string, number>) => {
+    const store = newStore();
+    store.transact((draft) => {
+      for (const name of ["1", "2"]) {
+        const properties = row({ a: 0 });
+        draft.put("rows", key(name), { properties, version: { etag: "0", timestamp: 1n } });
+      }
+    });
+    const rows = [{ 1: 1, 2: 1 }, second].map(Object.entries);
+    for (const [index, edits] of rows.entries()) {
+      store.write(index + 1, new Map(edits.map(([name, a]) => [key(name), () => row({ a })])));
+    }
+    return store;
+  };
+  const othersChangedTwo = observe({
+    1: version(row({ a: 0 }), "0"),
+    2: version(row({ a: 0, b: 9 }), "9"),
+  });
+  const notApplied = { ...applied, outcome: "notApplied", observations: othersChangedTwo } as const;
+  const outboxOf = (store: ReturnType<typeof newStore>) =>
+    [...store.view.entries("outbox", "")].map(([, op]) => [op.group, op.key]);
+
+  test("never leaves a part of two groups if others changed what the groups undo", () => {
+    const store = twoGroups({ 1: 2, 2: 0 });
+    store.transact((draft) => finishPush(draft, pushed(store), notApplied, keeps));
+    assert.deepEqual(outboxOf(store), []);
+    assert.equal([...store.view.entries("lost", "")].length, 4);
+  });
+
+  test("sends the rest of one group if others changed what a later one undoes", () => {
+    const store = twoGroups({ 2: 0 });
+    store.transact((draft) => finishPush(draft, pushed(store), notApplied, keeps));
+    assert.deepEqual(outboxOf(store), [[1, key("1")]]);
+  });
+
   test("closes the push if it is unknown, and no group that is independent of it", () => {
     const store = newStore();
     store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));

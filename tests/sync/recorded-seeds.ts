@@ -75,4 +75,11 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A comparison of versions that had begun before a gap in the feed continued after it, and " +
       "counted for the keys before its position, too.",
   },
+  {
+    seed: 739233724,
+    found:
+      "A user wrote two entities and undid it. Others had changed one of them, so that only its " +
+      "operations were dropped; a proxy then limited the push to the first write, which was sent " +
+      "to the other entity alone.",
+  },
 ];

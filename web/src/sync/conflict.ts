@@ -65,7 +65,8 @@ export function isPartlyEqual(push: FrozenPush, observations: Observations): boo
     const row = observations.get(key)?.row;
     return !isAtBase(base, row) && areSameProperties(intended, row?.properties);
   };
-  return push.members.some(isEqual) && conflictsOf(push, observations).length > 0;
+  const isOther = ({ local, remote }: Conflict) => !areSameProperties(local, remote?.properties);
+  return push.members.some(isEqual) && changesOf(push, observations).some(isOther);
 }
 
 /**
@@ -83,12 +84,25 @@ export function resolveConflicts(
   if (policy === "local") for (const change of changes) keepLocal(log, change);
   else if (typeof policy !== "string") applyAnswers(log, push.upTo, changes, policy, remoteOf);
   else {
-    for (const change of changes) if (!isConflict(change)) keepRemote(log, push.upTo, change);
-    const conflicts = changes.filter(isConflict);
+    const isAgainst = (change: Conflict) => isConflict(change) || isSpread(log, push.upTo, change);
+    for (const change of changes) if (!isAgainst(change)) keepRemote(log, push.upTo, change);
+    const conflicts = changes.filter(isAgainst);
     if (policy === "remote") loseGroups(log, conflicts, remoteOf);
     else mergeConflicts(log, conflicts, remoteOf);
   }
   log.updateRows();
+}
+
+/**
+ * Returns whether operations that cancel each other out are in several groups that have other
+ * entities, too. If only this entity left them, a smaller push could then send the others as one
+ * group has written them, without what it has written here.
+ */
+function isSpread(log: PartitionLog, upTo: number, { key, base, local, remote }: Conflict) {
+  if (!areSameProperties(local, base) || areSameProperties(local, remote?.properties)) return false;
+  const own = new Set(log.of(key).map(({ group }) => group));
+  const others = log.ops.filter((op) => op.number <= upTo && op.key !== key && own.has(op.group));
+  return new Set(others.map(({ group }) => group)).size > 1;
 }
 
 /** The remote has what the push intended, or the push intended no change. */
