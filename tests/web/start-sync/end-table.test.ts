@@ -3,12 +3,22 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import type { SyncHost } from "../../../web/src/host/sync-host.ts";
+import { settingsOf } from "../../../web/src/start-sync/options.ts";
+import { platformClock } from "../../../web/src/start-sync/platform.ts";
+import { StoreSync } from "../../../web/src/start-sync/store-sync.ts";
 import type { Sync } from "../../../web/src/start-sync/types.ts";
+import { pageActivity } from "../../../web/src/sync-session/activity.ts";
 import type { Store } from "../../../web/src/types.ts";
 import { openStore } from "../support/package.ts";
 import { credential, startSync } from "../support/synced-store.ts";
 
 const url = `http://127.0.0.1:10002/${credential.name}`;
+
+/** What startSync() uses of a store in this thread. */
+interface Host {
+  startSync(): Promise<SyncHost>;
+}
 
 interface World {
   readonly local: Store;
@@ -153,6 +163,41 @@ test("a paused sync stays paused, and other tables are refused", async (t) => {
   await assert.rejects(sync.endTable("people", { pending: "keep" as "refuse" }), {
     code: "ValidationFailed",
   });
+});
+
+test("the next owner syncs the other tables, and shows the one whose sync has ended", async (t) => {
+  const { local, remote, sync } = await open(t);
+  await write(local, "people", "1");
+  assert.equal((await sync.now()).complete, true);
+  await sync.endTable("people");
+  await sync.stop();
+  // A tab that has not been told becomes the owner.
+  const host = await (local as unknown as Host).startSync();
+  const next = (isNextOwner: boolean) =>
+    StoreSync.open({
+      store: { createTable: async () => {}, stats: () => local.stats() },
+      host,
+      settings: settingsOf({
+        remote: { url, fetch: remote.fetch as typeof fetch },
+        tables: { people: {}, lamps: {} },
+      }),
+      environment: { clock: platformClock, activity: pageActivity() },
+      isNextOwner,
+      isPaused: false,
+    });
+  await assert.rejects(next(false), { code: "ValidationFailed" });
+  const owner = await next(true);
+  t.after(() => owner.stop());
+  await write(local, "people", "2");
+  await write(local, "lamps", "3");
+  assert.equal((await owner.now()).complete, true);
+  assert.deepEqual([await rowsOf(remote, "people"), await rowsOf(remote, "lamps")], ["1", "3"]);
+  const { people, lamps } = owner.status.tables;
+  assert.match(String(people?.error?.message), /people has rows that the remote does not know/);
+  assert.deepEqual([people?.phase, lamps?.error], ["stopped", undefined]);
+  await owner.endTable("people");
+  assert.deepEqual(Object.keys(owner.status.tables), ["lamps"]);
+  assert.equal(await rowsOf(local, "people"), "1,2");
 });
 
 test("a store with a version can be synced", async (t) => {

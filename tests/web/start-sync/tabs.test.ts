@@ -134,7 +134,7 @@ class FakeTab {
       settings: settingsFor(table),
       clock: this.#world.clock,
       channels,
-      open: ({ tables }, isPaused) => this.#open([...tables.keys()], isPaused),
+      open: ({ tables }, { isPaused }) => this.#open([...tables.keys()], isPaused),
       release: (name) => void this.released.push(name ?? "all"),
     });
     return this.sync;

@@ -27,6 +27,7 @@ function open({ isSilent = false, state = "ready" } = {}) {
       tables: { people: {} },
     }),
     activity: { isOnline: () => true, isVisible: () => true, watch: () => () => {} },
+    isNextOwner: false,
     isPaused: false,
   });
   const close = () => events.emit("status", { state: "closed" } as StoreEvents["status"]);

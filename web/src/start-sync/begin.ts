@@ -9,7 +9,7 @@ import type { Store } from "../types.ts";
 import type { Settings } from "./options.ts";
 import type { OwnerSync } from "./owner-sync.ts";
 import { platformClock } from "./platform.ts";
-import { StoreSync } from "./store-sync.ts";
+import { type OpenOptions, StoreSync } from "./store-sync.ts";
 import { TabSync } from "./tab-sync.ts";
 
 export interface BeginOptions {
@@ -22,21 +22,20 @@ export interface BeginOptions {
 }
 
 export function begin({ hostOf, release, settings, store }: BeginOptions): Promise<TabSync> {
-  const open = async (settings: Settings, isPaused: boolean): Promise<OwnerSync> => {
+  const open = async (settings: Settings, options: OpenOptions): Promise<OwnerSync> => {
     const host = (await hostOf()) as SyncHost | WorkerSync | undefined;
     if (host === undefined) throw cannotSyncError();
-    return await openOwn({ host, isPaused, settings, store });
+    return await openOwn({ ...options, host, settings, store });
   };
   const isShared = store.status.persistence === "indexeddb";
   const channels = isShared ? broadcastChannelFactory() : undefined;
   return TabSync.open({ store, settings, clock: platformClock, channels, open, release });
 }
 
-interface OwnOptions {
+interface OwnOptions extends OpenOptions {
   readonly store: Store;
   readonly host: SyncHost | WorkerSync;
   readonly settings: Settings;
-  readonly isPaused: boolean;
 }
 
 /** Syncs the store in the thread that has it. */

@@ -71,8 +71,11 @@ export function clientName(store: SyncStore, random: () => string): Promise<stri
   });
 }
 
+/** Whether a table cannot be opened because it has rows that the remote does not know. */
+export const hasOtherRows = (error: unknown): boolean => codeOf(error) === "ValidationFailed";
+
 function reasonFor(table: string, error: unknown): unknown {
-  if (codeOf(error) !== "ValidationFailed") return error;
+  if (!hasOtherRows(error)) return error;
   const message = `The table ${table} has rows that the remote does not know.`;
   const hint =
     "Sync begins with an empty table. Export the rows, delete and create the table, start to sync " +

@@ -1,5 +1,6 @@
 // The status as frozen snapshots.
 
+import type { StoreError } from "../errors.ts";
 import type { Suspects } from "../sync/context.ts";
 import type { SessionStatus } from "../sync-session/table-session.ts";
 import { isolatedListener } from "../util/isolated-listener.ts";
@@ -95,6 +96,19 @@ export const unknownStatus = (phase: SyncPhase): TableSyncStatus => ({
   suspects: [],
   error: undefined,
 });
+
+/** Of a table that cannot be synced now. */
+export function failedStatus(table: string, error: unknown): TableSyncStatus {
+  const { message, hint } = error as Partial<StoreError>;
+  return {
+    ...unknownStatus("stopped"),
+    error: {
+      code: "StoreFailed",
+      message: `The table ${table} cannot be synced: ${message ?? error}`,
+      hint: hint || "Sync tries again.",
+    },
+  };
+}
 
 // The phase of several tables is the first that one of them has.
 const phases: readonly SyncPhase[] = [

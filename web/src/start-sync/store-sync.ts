@@ -5,10 +5,10 @@ import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import { Http } from "../sync-remote/http.ts";
 import { stretchesOf } from "../sync-remote/key-stretches.ts";
 import { AccountBudget } from "../sync-session/account-budget.ts";
-import { endSync } from "./owned-table.ts";
+import { endSync, hasOtherRows } from "./owned-table.ts";
 import type { OwnerSync } from "./owner-sync.ts";
 import { parseId, type RecordId } from "./records.ts";
-import { StatusListeners, StatusSnapshots, sumOf, tableStatus } from "./status.ts";
+import { failedStatus, StatusListeners, StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
 import type {
   EndTableOptions,
@@ -20,13 +20,18 @@ import type {
   SyncWrite,
 } from "./types.ts";
 
-export type StoreSyncOptions = Omit<
-  SyncedTableOptions,
-  "name" | "http" | "feed" | "budget" | "onChange"
-> & {
+export interface OpenOptions {
   /** Sends nothing until it is resumed. */
   readonly isPaused: boolean;
-};
+  /**
+   * Whether another tab may have synced the tables before. Then a table that cannot be synced any
+   * more, because that tab has ended its sync, does not prevent that the others are.
+   */
+  readonly isNextOwner: boolean;
+}
+
+export type StoreSyncOptions = OpenOptions &
+  Omit<SyncedTableOptions, "name" | "http" | "feed" | "budget" | "onChange">;
 
 const retryMs = 5000; // after a table could not be opened again
 
@@ -36,6 +41,8 @@ export class StoreSync implements OwnerSync {
   readonly #http: Http;
   readonly #feed: SyncedTableOptions["feed"];
   readonly #tables = new Map<string, SyncedTable>();
+  /** Why a table is not synced now. It is tried again. */
+  readonly #errors = new Map<string, unknown>();
   readonly #endings = new Map<string, Promise<void>>(); // by table: when its last call is done
   readonly #snapshots = new StatusSnapshots(() => this.#sum());
   readonly #listeners = new StatusListeners(() => this.status);
@@ -45,9 +52,17 @@ export class StoreSync implements OwnerSync {
 
   /** Rejects if a table cannot be opened. */
   static async open(options: StoreSyncOptions): Promise<StoreSync> {
+    const { isNextOwner, isPaused, settings } = options;
     const sync = new StoreSync(options);
-    for (const name of options.settings.tables.keys()) await sync.#openTable(name);
-    if (options.isPaused) sync.pause();
+    for (const name of settings.tables.keys()) {
+      try {
+        await sync.#openTable(name);
+      } catch (error) {
+        if (!isNextOwner || !hasOtherRows(error)) throw error;
+        sync.#tryLater(name, error);
+      }
+    }
+    if (isPaused) sync.pause();
     for (const { session } of sync.#tables.values()) session.start();
     return sync;
   }
@@ -68,6 +83,7 @@ export class StoreSync implements OwnerSync {
     const remote = { http: this.#http, feed: this.#feed, budget: this.#budget };
     const table = await openSyncedTable({ ...this.#options, ...remote, name, onChange });
     this.#tables.set(name, table);
+    this.#errors.delete(name);
     return table;
   }
 
@@ -81,7 +97,10 @@ export class StoreSync implements OwnerSync {
     const tables = [...this.#tables].map(
       ([name, { session }]) => [name, tableStatus(name, session.status)] as const,
     );
-    return sumOf(Object.fromEntries(tables));
+    const failed = [...this.#errors].map(
+      ([name, error]) => [name, failedStatus(name, error)] as const,
+    );
+    return sumOf(Object.fromEntries([...tables, ...failed]));
   }
 
   subscribe(listener: (status: SyncStatus) => void): () => void {
@@ -140,12 +159,12 @@ export class StoreSync implements OwnerSync {
   }
 
   async #endTable(table: string, discards: boolean): Promise<void> {
-    const synced = this.#tables.get(table);
-    if (synced === undefined) return; // another call has ended it
-    await synced.session.stop();
+    if (!this.#tables.has(table) && !this.#errors.has(table)) return; // another call has ended it
+    await this.#tables.get(table)?.session.stop();
     try {
       await endSync(this.#options.host, table, discards);
       this.#tables.delete(table);
+      this.#errors.delete(table);
     } catch (error) {
       await this.#continue(table);
       throw error;
@@ -162,14 +181,20 @@ export class StoreSync implements OwnerSync {
       if (this.#isPaused) session.pause();
       if (this.#stopping) await session.stop();
       else session.start();
-    } catch {
-      const stopped = this.#tables.get(table);
-      this.#options.environment.clock.after(retryMs, () => {
-        void this.#inOrder(table, async () => {
-          if (this.#tables.get(table) === stopped) await this.#continue(table);
-        });
-      });
+    } catch (error) {
+      this.#tryLater(table, error);
+    } finally {
+      this.#onChange();
     }
+  }
+
+  #tryLater(table: string, error: unknown): void {
+    this.#errors.set(table, error);
+    this.#options.environment.clock.after(retryMs, () => {
+      void this.#inOrder(table, async () => {
+        if (this.#errors.get(table) === error) await this.#continue(table);
+      });
+    });
   }
 
   // ---- What waits ------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ function serve(port: MessagePort, host: Host): void {
     throw new StoreError("StoreClosed", "Sync has not begun.");
   };
   const page = new PortCalls(port, {
-    open: async ({ settings, isPaused, ...state }: OpenMessage) => {
+    open: async ({ settings, isNextOwner, isPaused, ...state }: OpenMessage) => {
       activity = new PageActivity(state);
       sync = await StoreSync.open({
         store: {
@@ -62,6 +62,7 @@ function serve(port: MessagePort, host: Host): void {
         host: (await host.startSync?.()) as SyncHost,
         settings: settingsFromPage(settings, page),
         environment: { clock: platformClock, activity },
+        isNextOwner,
         isPaused,
       });
       tellStatus(page, sync);

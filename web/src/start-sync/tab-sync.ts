@@ -21,6 +21,7 @@ import {
   unknownStatus,
   withChanges,
 } from "./status.ts";
+import type { OpenOptions } from "./store-sync.ts";
 import { ownerMs, TabCalls } from "./tab-calls.ts";
 import {
   type MethodCall,
@@ -47,7 +48,7 @@ export interface TabSyncOptions {
   /** Undefined: no other tab can have the store. */
   readonly channels: ChannelFactory | undefined;
   /** Begins to sync the store, which this tab owns. */
-  readonly open: (settings: Settings, isPaused: boolean) => Promise<OwnerSync>;
+  readonly open: (settings: Settings, options: OpenOptions) => Promise<OwnerSync>;
   /** Called when sync has stopped, or that of one table has ended. */
   readonly release: (table?: string) => void;
 }
@@ -144,7 +145,7 @@ export class TabSync extends SyncCalls implements Sync {
 
   async #beginFirst(): Promise<void> {
     try {
-      await this.#begin();
+      await this.#begin({ isNextOwner: false });
     } catch (error) {
       if (this.#isOwner) throw error;
     }
@@ -168,7 +169,7 @@ export class TabSync extends SyncCalls implements Sync {
       return;
     }
     try {
-      await this.#begin();
+      await this.#begin({ isNextOwner: true });
     } catch (error) {
       this.#beginError = toError(error);
       this.#ownerStatus = undefined;
@@ -184,9 +185,9 @@ export class TabSync extends SyncCalls implements Sync {
     this.#calls.onOwnerGone();
   }
 
-  async #begin(): Promise<void> {
+  async #begin({ isNextOwner }: Pick<OpenOptions, "isNextOwner">): Promise<void> {
     const isPaused = this.#isPaused;
-    const own = await this.#options.open(this.#settings, isPaused);
+    const own = await this.#options.open(this.#settings, { isNextOwner, isPaused });
     if (this.#stopping || !this.#isOwner) {
       await own.stop();
       return;

@@ -15,17 +15,16 @@ import {
   sumOf,
   withChanges,
 } from "./status.ts";
+import type { OpenOptions } from "./store-sync.ts";
 import { syncScriptUrl } from "./sync-script.ts";
 import type { MethodCall } from "./tab-messages.ts";
 import type { EndTableOptions, SyncStatus } from "./types.ts";
 
-export interface WorkerStoreSyncOptions {
+export interface WorkerStoreSyncOptions extends OpenOptions {
   readonly store: Store;
   readonly worker: WorkerSync;
   readonly settings: Settings;
   readonly activity: Activity;
-  /** Sends nothing until it is resumed. */
-  readonly isPaused: boolean;
 }
 
 /** What Activity says now. */
@@ -35,9 +34,8 @@ export interface ActivityState {
 }
 
 /** The first call to the worker. */
-export interface OpenMessage extends ActivityState {
+export interface OpenMessage extends ActivityState, OpenOptions {
   readonly settings: SentSettings;
-  readonly isPaused: boolean;
 }
 
 const stoppedTable = { phase: "stopped", inFlight: 0, following: false } as const;
@@ -51,12 +49,13 @@ export class WorkerStoreSync extends SyncCalls implements OwnerSync {
 
   /** Rejects if the script cannot be loaded, or a table cannot be opened. */
   static async open(options: WorkerStoreSyncOptions): Promise<WorkerStoreSync> {
-    const { activity, isPaused, settings, worker } = options;
+    const { activity, isNextOwner, isPaused, settings, worker } = options;
     const { port1, port2 } = new MessageChannel();
     const sync = new WorkerStoreSync(options, port1);
     const message: OpenMessage = {
       ...stateOf(activity),
       settings: settingsToSend(settings),
+      isNextOwner,
       isPaused,
     };
     try {
