@@ -128,6 +128,10 @@ describe("two stores whose network fails", () => {
     await shows(remote, "Arc", 8);
     await remote.getByText("Phone: executed, and the response was lost").first().waitFor();
     await phone.getByText("Waits: change Arc").waitFor();
+    // It is sent again, and its condition does not hold any more.
+    const refused = "Phone: refused as a whole: 412, and the response was lost";
+    await remote.getByText(refused).first().waitFor();
+    assert.equal(await remote.getByText("Phone: executed").count(), 1);
     await switchTo(phone, "Lose responses", false);
     await waits(phone, "0 writes wait.");
     await shows(phone, "Arc", 8);

@@ -2,7 +2,8 @@
 import { type MockStore, mockStore } from "entitable/testing";
 import { h } from "../dom.ts";
 import { accountUrl, Device, type DeviceOptions, tableName } from "./device.ts";
-import { DevicePanel } from "./device-panel.ts";
+import { button, DevicePanel } from "./device-panel.ts";
+import type { Push } from "./logged-fetch.ts";
 import { RemotePanel } from "./remote-panel.ts";
 
 export type DemoOptions = Pick<DeviceOptions, "conflict" | "receipts">;
@@ -12,31 +13,51 @@ export interface Demo {
   readonly close: () => Promise<void>;
 }
 
+/** A store, or what shows one. */
+interface Closable {
+  close(): unknown;
+}
+
 const partitionKey = "desk";
 
 export async function startDemo(options: DemoOptions): Promise<Demo> {
-  const remote = await openRemote();
-  const remotePanel = new RemotePanel(remote);
-  const open = (name: string) =>
-    Device.open({ ...options, name, remote, onPush: (push) => remotePanel.addPush(push) });
-  const [phone, laptop] = await Promise.all([open("Phone"), open("Laptop")]);
-  const panels = [phone, laptop].map((device) => new DevicePanel(device));
-  await Promise.all([phone, laptop].map(({ sync }) => sync.now()));
+  const opened: Closable[] = [];
+  const close = async () => {
+    for (let last = opened.pop(); last !== undefined; last = opened.pop()) await last.close();
+  };
+  try {
+    return { element: await open(options, opened), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
 
+/** Adds to `opened` what must be closed, also if this rejects. */
+async function open(options: DemoOptions, opened: Closable[]): Promise<HTMLElement> {
+  const remote = await openRemote();
+  opened.push(remote);
+  const remotePanel = new RemotePanel(remote);
+  opened.push(remotePanel);
+  const devices: Device[] = [];
+  for (const name of ["Phone", "Laptop"]) {
+    const onPush = (push: Push) => remotePanel.addPush(push);
+    const device = await Device.open({ ...options, name, remote, onPush });
+    opened.push(device);
+    devices.push(device);
+  }
+  const panels = devices.map((device) => new DevicePanel(device));
+  for (const panel of panels) opened.push(panel);
+  await Promise.all(devices.map(({ sync }) => sync.now()));
   // The stocks differ, so that the two changes contradict each other.
   const changeBoth = () =>
-    void Promise.all([phone.change("Arc", { by: 1 }), laptop.change("Arc", { by: 10 })]);
-  const element = h(
+    Promise.all(devices.map((one, index) => one.change("Arc", { by: 10 ** index })));
+  return h(
     "div",
     {},
-    h("p", {}, h("button", { type: "button", onclick: changeBoth }, "Change Arc in both stores")),
+    h("p", {}, button("Change Arc in both stores", changeBoth)),
     h("div", { class: "sides" }, ...[...panels, remotePanel].map((panel) => panel.element)),
   );
-  const close = async () => {
-    for (const panel of [...panels, remotePanel]) panel.close();
-    for (const store of [phone, laptop, remote]) await store.close();
-  };
-  return { element, close };
 }
 
 function openRemote(): Promise<MockStore> {

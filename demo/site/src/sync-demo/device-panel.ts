@@ -166,7 +166,11 @@ function phaseText(phase: SyncStatus["phase"]): string {
 }
 
 /** A write of a lamp that is not there any more fails, and changes nothing. */
-function button(text: string, work: () => Promise<unknown>, label = text): HTMLButtonElement {
+export function button(
+  text: string,
+  work: () => Promise<unknown>,
+  label = text,
+): HTMLButtonElement {
   const onclick = () => void work().catch(() => {});
   return h("button", { type: "button", "aria-label": label, onclick }, text);
 }

@@ -10,29 +10,36 @@ export interface Push {
 
 /** `inner` sends requests to the remote. `outer` is what sync calls, with faults between them. */
 export function loggedFetch(device: string, remote: MockStore, onPush: (push: Push) => void) {
-  const reached = new WeakSet<RequestInit>();
-  const inner: typeof fetch = (input, init) => {
-    if (init !== undefined) reached.add(init);
-    return remote.fetch(input, init);
+  /** What the remote has answered, also if the response is lost. */
+  const answers = new WeakMap<RequestInit, Answer>();
+  const inner: typeof fetch = async (input, init = {}) => {
+    const response = await remote.fetch(input, init);
+    remote.requests.clear(); // they would grow as long as the page is open
+    answers.set(init, { refusal: await refusalOf(response) });
+    return response;
   };
   const outer =
     (faulty: typeof fetch): typeof fetch =>
     async (input, init = {}) => {
-      const note = (outcome: string, isExecuted: boolean) => {
-        if (init.method === "POST") onPush({ device, outcome, isExecuted });
+      const note = (answer: Answer | undefined, more = "") => {
+        if (init.method !== "POST") return;
+        const outcome = answer ? (answer.refusal ?? "executed") + more : "did not arrive";
+        onPush({ device, outcome, isExecuted: answer !== undefined && !answer.refusal });
       };
       try {
         const response = await faulty(input, init);
-        const refusal = await refusalOf(response);
-        note(refusal ?? "executed", refusal === undefined);
+        note({ refusal: await refusalOf(response) });
         return response;
       } catch (error) {
-        const isExecuted = reached.has(init);
-        note(isExecuted ? "executed, and the response was lost" : "did not arrive", isExecuted);
+        note(answers.get(init), ", and the response was lost");
         throw error;
       }
     };
   return { inner, outer };
+}
+
+interface Answer {
+  readonly refusal: string | undefined; // undefined: the request was executed
 }
 
 /** Undefined: the request was executed. */

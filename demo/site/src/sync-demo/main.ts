@@ -18,7 +18,9 @@ async function start(): Promise<void> {
   button.disabled = true;
   message.textContent = "Starting…";
   try {
+    place.replaceChildren();
     await close();
+    close = async () => {};
     const { startDemo } = await import("./demo.ts");
     const demo = await startDemo(chosenOptions());
     close = demo.close;

@@ -18,7 +18,6 @@ const pushesShown = 6;
 
 export class RemotePanel {
   readonly element: HTMLElement;
-  readonly #remote: MockStore;
   readonly #rows = new KeyedList<Row>("Entities of the remote", ({ name }) => name, rowView);
   readonly #pushList = new KeyedList<NumberedPush>(
     "Last requests with writes",
@@ -30,7 +29,6 @@ export class RemotePanel {
   #count = 0;
 
   constructor(remote: MockStore) {
-    this.#remote = remote;
     this.element = h(
       "section",
       { "aria-label": "Remote" },
@@ -53,7 +51,6 @@ export class RemotePanel {
     this.#count += 1;
     this.#pushes = [{ ...push, number: this.#count }, ...this.#pushes].slice(0, pushesShown);
     this.#pushList.show(this.#pushes);
-    this.#remote.requests.clear(); // it would grow as long as the page is open
   }
 
   close(): void {
