@@ -5,7 +5,7 @@ import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-/** Writes the Service Worker of the offline page, with the names of all files of the build. */
+/** Writes the Service Worker of the offline page, with the names and a hash of all files. */
 function serviceWorker(): Plugin {
   const script = new URL("src/service-worker.js", import.meta.url);
   return {
@@ -14,7 +14,9 @@ function serviceWorker(): Plugin {
     writeBundle({ dir = "" }, bundle) {
       // A store in a worker would need one more script, which is large.
       const files = Object.keys(bundle).filter((name) => !name.includes("entitable-worker"));
-      const version = createHash("sha256").update(files.join()).digest("hex").slice(0, 16);
+      const hash = createHash("sha256");
+      for (const name of files) hash.update(name).update(readFileSync(join(dir, name)));
+      const version = hash.digest("hex").slice(0, 16);
       const constants = `const files = ${JSON.stringify(files)};\nconst version = "${version}";\n`;
       writeFileSync(join(dir, "service-worker.js"), constants + readFileSync(script, "utf8"));
     },

@@ -22,7 +22,9 @@ function lastSession(error: unknown): Session {
   return JSON.parse(stored);
 }
 
-if (import.meta.env.PROD) void navigator.serviceWorker.register("service-worker.js");
+// Without a secure connection, browsers have no Service Workers.
+if (import.meta.env.PROD && "serviceWorker" in navigator)
+  navigator.serviceWorker.register("service-worker.js").catch(console.warn);
 
 const { list, sync, watch } = await openOfflineList(await session().catch(lastSession), session);
 createRoot(document.getElementById("app") as HTMLElement).render(

@@ -2,16 +2,21 @@
 // `files`, and `version`, which changes with them, before this script (vite.config.ts).
 // biome-ignore-all lint/correctness/noUndeclaredVariables: the build declares them
 
-const current = `shopping ${version}`;
+// Other pages of the origin have caches, too.
+const prefix = "shopping ";
+const current = prefix + version;
 
 self.addEventListener("install", (event) => {
-  const keep = async () => (await caches.open(current)).addAll(files);
+  // The browser's own cache may have a file of an older version.
+  const requests = files.map((file) => new Request(file, { cache: "reload" }));
+  const keep = async () => (await caches.open(current)).addAll(requests);
   event.waitUntil(keep());
 });
 
 self.addEventListener("activate", (event) => {
   const deleteOld = async () => {
-    const old = (await caches.keys()).filter((name) => name !== current);
+    const own = (await caches.keys()).filter((name) => name.startsWith(prefix));
+    const old = own.filter((name) => name !== current);
     await Promise.all(old.map((name) => caches.delete(name)));
   };
   event.waitUntil(deleteOld());
@@ -21,6 +26,9 @@ self.addEventListener("activate", (event) => {
 self.addEventListener("fetch", (event) => {
   const isOurs = event.request.url.startsWith(self.registration.scope);
   if (event.request.method !== "GET" || !isOurs) return;
-  const respond = async () => (await caches.match(event.request)) ?? fetch(event.request);
+  const respond = async () => {
+    const cache = await caches.open(current);
+    return (await cache.match(event.request)) ?? fetch(event.request);
+  };
   event.respondWith(respond());
 });
