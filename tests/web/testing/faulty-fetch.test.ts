@@ -177,7 +177,9 @@ test("invalid faults and options are rejected, with the names that there are", (
     () => faults.on("offline", { times: 1.5 }),
     () => faults.on("offline", { probability: 2 }),
     () => faultyFetch({ delayMs: -1 }),
+    () => faultyFetch({ delayMs: 2 ** 31 }),
     () => faultyFetch({ retryAfter: Number.NaN }),
+    () => faultyFetch({ retryAfter: 0.5 }),
   ])
     assert.throws(act, invalid);
   assert.throws(() => faults.on("broken" as FetchFaultName), /offline, request-lost/);

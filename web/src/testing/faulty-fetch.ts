@@ -74,8 +74,8 @@ export interface FaultyFetchOptions {
  */
 export function faultyFetch(options: FaultyFetchOptions = {}): FaultyFetch {
   const { delayMs = 1000, random = Math.random, retryAfter = 1 } = options;
-  requireNumber("delayMs", delayMs);
-  requireNumber("retryAfter", retryAfter);
+  requireWhole("delayMs", delayMs, 2 ** 31 - 1); // the most that setTimeout can wait
+  requireWhole("retryAfter", retryAfter, Number.MAX_SAFE_INTEGER);
   const faults = new Switches(random);
   const send = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const signal = init?.signal ?? (input as Partial<Request>).signal ?? undefined;
@@ -213,9 +213,9 @@ class Switches implements FetchFaults {
   }
 }
 
-function requireNumber(name: string, value: number): void {
-  if (value >= 0 && value < Number.POSITIVE_INFINITY) return;
-  throw invalid(`${name} must be a number of at least 0, not ${value}.`);
+function requireWhole(name: string, value: number, most: number): void {
+  if (Number.isInteger(value) && value >= 0 && value <= most) return;
+  throw invalid(`${name} must be a whole number from 0 to ${most}, not ${value}.`);
 }
 
 const invalid = (message: string): StoreError =>
