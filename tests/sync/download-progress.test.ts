@@ -88,6 +88,22 @@ describe("the progress of a download", () => {
     assert(remainingMs > 0);
   });
 
+  test("does not count what an earlier process has read of a range", () => {
+    let now = 0;
+    const range = { from: "b0", to: "b9" };
+    const progress = new DownloadProgress(
+      () => now,
+      [range],
+      () => false,
+    );
+    now = 1000;
+    progress.onPage(request({ from: "b6", to: "b9" }), page(1000, "b7", "more"));
+    const { fraction = 0, remainingMs = 0 } = progress.status;
+    assert(fraction > 0.6 && fraction < 0.9, `${fraction}`);
+    // A thousand rows were a ninth of the range or so, and more than that remains.
+    assert(remainingMs > 1500 && remainingMs < 4000, `${remainingMs}`);
+  });
+
   test("has nothing of queries for changes and of comparisons", () => {
     const progress = new DownloadProgress(
       () => 0,

@@ -1,6 +1,6 @@
 // How far the first download of a table has come, from the pages that arrive.
 
-import type { KeyRange } from "../sync/keys.ts";
+import type { Key, KeyRange } from "../sync/keys.ts";
 import type { ScanAnswer, ScanRequest } from "../sync/remote.ts";
 import { KeyPositions } from "./key-positions.ts";
 
@@ -16,11 +16,13 @@ export interface DownloadStatus {
 
 interface RangeProgress {
   readonly range: KeyRange;
-  isDone: boolean;
-  /** Undefined: no page has arrived, or nothing tells how far its keys go. */
+  /** From 0 to 1. Undefined: no page has arrived, or nothing tells how far its keys go. */
   fraction: number | undefined;
+  /** What an earlier process has read of it. */
+  fractionBefore: number | undefined;
 }
 
+const almostAll = 0.999; // only the last page tells that a range is done
 const recentMs = 10_000; // the rate is that of the last pages
 
 export class DownloadProgress {
@@ -30,8 +32,6 @@ export class DownloadProgress {
   readonly #recent: { readonly at: number; readonly rows: number }[];
   #rows = 0;
   #bytes = 0;
-  /** When this process began. */
-  readonly #fractionBefore: number;
   status: DownloadStatus;
 
   /** `now`: the monotonic clock. `isDone`: whether an earlier process has read the range. */
@@ -41,9 +41,11 @@ export class DownloadProgress {
     isDone: (range: KeyRange) => boolean,
   ) {
     this.#now = now;
-    this.#ranges = ranges.map((range) => ({ range, isDone: isDone(range), fraction: undefined }));
+    this.#ranges = ranges.map((range) => {
+      const fraction = isDone(range) ? 1 : undefined;
+      return { range, fraction, fractionBefore: fraction };
+    });
     this.#recent = [{ at: now(), rows: 0 }];
-    this.#fractionBefore = this.#ranges.filter((range) => range.isDone).length / ranges.length;
     for (const { from, to } of ranges)
       for (const key of [from, to ?? ""]) this.#positions.learn(key);
     this.status = this.#current();
@@ -54,11 +56,9 @@ export class DownloadProgress {
     if (keysOnly || since !== undefined) return false;
     // The range that is asked for begins where the last process has ended.
     const read = this.#ranges.find((one) => one.range.to === range.to);
-    const last = answer.rows.at(-1)?.key;
-    if (read) read.isDone = answer.token === undefined;
-    if (read && last !== undefined) {
-      this.#positions.learn(last);
-      const fraction = this.#positions.fractionOf(last, read.range);
+    if (read) {
+      read.fractionBefore ??= this.#fractionAt(range.from, read.range);
+      const fraction = answer.token === undefined ? 1 : this.#fractionOfPage(answer, read.range);
       if (fraction !== undefined) read.fraction = Math.max(fraction, read.fraction ?? 0);
     }
     this.#rows += answer.rows.length;
@@ -68,16 +68,29 @@ export class DownloadProgress {
     return true;
   }
 
+  #fractionOfPage({ rows }: ScanAnswer & { kind: "page" }, range: KeyRange): number | undefined {
+    const last = rows.at(-1);
+    return last && this.#fractionAt(last.key, range);
+  }
+
+  #fractionAt(key: Key, range: KeyRange): number | undefined {
+    if (key === range.from) return 0;
+    this.#positions.learn(key);
+    const fraction = this.#positions.fractionOf(key, range);
+    return fraction && Math.min(fraction, almostAll);
+  }
+
   #current(): DownloadStatus {
-    const fraction = this.#fraction();
+    const fraction = this.#average(({ fraction }) => fraction);
     const perMs = this.#rowsPerMs();
-    const gained = (fraction ?? 0) - this.#fractionBefore;
+    const before = this.#average(({ fractionBefore }) => fractionBefore);
+    const gained = (fraction ?? 0) - (before ?? 0);
     const remainingRows = (this.#rows * (1 - (fraction ?? 0))) / gained;
     return {
       rows: this.#rows,
       bytes: this.#bytes,
       ranges: this.#ranges.length,
-      rangesDone: this.#ranges.filter(({ isDone }) => isDone).length,
+      rangesDone: this.#ranges.filter(({ fraction }) => fraction === 1).length,
       fraction,
       rowsPerSecond: perMs * 1000,
       remainingMs: gained > 0 && perMs > 0 ? remainingRows / perMs : undefined,
@@ -85,12 +98,10 @@ export class DownloadProgress {
   }
 
   /** A range that does not tell counts as one that is as far as the others. */
-  #fraction(): number | undefined {
-    const known = this.#ranges.flatMap(({ fraction, isDone }) => (isDone ? 1 : (fraction ?? [])));
+  #average(of: (range: RangeProgress) => number | undefined): number | undefined {
+    const known = this.#ranges.flatMap((range) => of(range) ?? []);
     if (known.length === 0) return undefined;
-    const running = this.#ranges.flatMap(({ fraction, isDone }) =>
-      isDone ? [] : (fraction ?? []),
-    );
+    const running = known.filter((fraction) => fraction < 1);
     const average = running.reduce((sum, one) => sum + one, 0) / Math.max(1, running.length);
     const sum = known.reduce((total, one) => total + one, 0);
     return (sum + average * (this.#ranges.length - known.length)) / this.#ranges.length;
