@@ -82,4 +82,10 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "operations were dropped; a proxy then limited the push to the first write, which was sent " +
       "to the other entity alone.",
   },
+  {
+    seed: 746037459,
+    found:
+      "A feed brought the delete of an entity that the store did not have. A request that read the " +
+      "marked key had been sent before, and then brought the entity.",
+  },
 ];

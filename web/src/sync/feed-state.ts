@@ -37,9 +37,10 @@ export function applyFeedChange(
 ): Applied {
   const before = draft.get("marks", key);
   const applied = applyAnswer(draft, key, row, sentAt, keeps);
-  // A push is perhaps reading this key, by a request that was sent before this change.
-  const isOvertaking = applied === "known" && draft.get("bases", key) !== undefined;
-  if (applied !== "marked" && !isOvertaking) return applied;
+  // The key is perhaps being read, for a push or because it is marked, by a request that was sent
+  // before this change.
+  const isRead = draft.get("bases", key) !== undefined || draft.get("marks", key) !== undefined;
+  if (applied !== "marked" && !(applied === "known" && isRead)) return applied;
   markVersion(draft, key, row, before);
   return "marked";
 }
