@@ -572,8 +572,8 @@ export const mutants: readonly Mutant[] = [
     ),
     edit(
       "delete-guard.ts",
-      "if (isClean && !view.isTouchedSince(key, sentAt)) missing",
-      "if (isClean) missing",
+      "if (view.isTouchedSince(key, sentAt)) unknown",
+      "if (sentAt < 0) unknown",
     ),
   ),
   mutant(
@@ -623,7 +623,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "overlooks-gaps",
     "I8 I12 I15",
-    4808,
+    12842,
     "A feed is complete although a table was deleted whose rows it has not named.",
     edit(
       "feed-follower.ts",

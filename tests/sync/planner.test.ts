@@ -1070,13 +1070,14 @@ describe("a delete", () => {
     const returned = new Set([key("1")]);
     const { view } = filled;
     const stretch = { from: key("1"), to: keyAfter(key("3")) };
-    const found = { rows: 3, next: undefined };
+    const found = { unknown: [], rows: 3, next: undefined };
     const missing = [[key("3"), "3"]];
     const find = (sentAt: number, rowsMax: number) =>
       missingRows(view, stretch, returned, sentAt, rowsMax);
     assert.deepEqual(find(view.commit, 9), { ...found, missing });
-    assert.deepEqual(find(0, 9), { ...found, missing: [] });
-    assert.deepEqual(find(view.commit, 2), { missing: [], rows: 2, next: key("3") });
+    assert.deepEqual(find(0, 9), { ...found, missing: [], unknown: [key("3")] });
+    const part = { ...found, missing: [], rows: 2, next: key("3") };
+    assert.deepEqual(find(view.commit, 2), part);
     assert.deepEqual(missingBases(view, stretch, returned), [key("2")]);
     assert.deepEqual(missingBases(view, stretch, new Set([key("2")])), []);
   });

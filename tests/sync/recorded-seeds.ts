@@ -88,4 +88,10 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A feed brought the delete of an entity that the store did not have. A request that read the " +
       "marked key had been sent before, and then brought the entity.",
   },
+  {
+    seed: 1032731,
+    found:
+      "A comparison of versions did not return an entity that others had deleted. It was dirty when " +
+      "the request was sent, and clean again when the answer came, so it was passed over.",
+  },
 ];

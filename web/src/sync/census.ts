@@ -133,7 +133,8 @@ export class Census {
       const found = await store.transact((draft) => {
         const result = missingRows(draft, part, returned, sentAt, rowsPerStep);
         const passed = { from: part.from, to: result.next ?? part.to };
-        for (const key of missingBases(draft, passed, returned)) markKey(draft, key);
+        const dirty = missingBases(draft, passed, returned);
+        for (const key of [...dirty, ...result.unknown]) markKey(draft, key);
         return result;
       });
       findings.rows += found.rows;

@@ -15,13 +15,15 @@ export interface DeleteLimits {
 
 export interface MissingRows {
   readonly missing: readonly (readonly [key: Key, etag: string])[];
+  /** The same, but changed since the request: they must be read. */
+  readonly unknown: readonly Key[];
   readonly rows: number; // that were looked at
   readonly next: Key | undefined; // where to continue
 }
 
 /**
- * Finds the clean rows of a stretch of keys that the remote has passed without returning them, and
- * that were not changed since the request. Looks at up to `rowsMax` rows.
+ * Finds the clean rows of a stretch of keys that the remote has passed without returning them.
+ * Looks at up to `rowsMax` rows.
  */
 export function missingRows(
   view: TableView,
@@ -31,15 +33,16 @@ export function missingRows(
   rowsMax: number,
 ): MissingRows {
   const missing: [Key, string][] = [];
+  const unknown: Key[] = [];
   let rows = 0;
   for (const [key, { version }] of view.entries("rows", stretch.from, stretch.to)) {
-    if (rows === rowsMax) return { missing, rows, next: key };
+    if (rows === rowsMax) return { missing, unknown, rows, next: key };
     rows += 1;
-    if (returned.has(key) || version === undefined) continue;
-    const isClean = view.get("bases", key) === undefined;
-    if (isClean && !view.isTouchedSince(key, sentAt)) missing.push([key, version.etag]);
+    if (returned.has(key) || version === undefined || view.get("bases", key)) continue;
+    if (view.isTouchedSince(key, sentAt)) unknown.push(key);
+    else missing.push([key, version.etag]);
   }
-  return { missing, rows, next: undefined };
+  return { missing, unknown, rows, next: undefined };
 }
 
 /** Dirty keys that the page did not return: their Base is gone. */
