@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, describe, mock, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { LiveConnection } from "../../web/src/client/live-connection.ts";
-import { type LiveSource, OpenQuery } from "../../web/src/client/live-state.ts";
+import { OpenQuery } from "../../web/src/client/live-state.ts";
 import { MemoryStorage } from "../../web/src/storage/memory.ts";
 import { StoreHandle } from "../../web/src/store.ts";
 import type { ChangeListener, Host, ListenerConnection } from "../../web/src/transport.ts";
@@ -205,12 +205,12 @@ describe("live queries of which each page is read in a task of its own", () => {
     t.mock.method(
       LiveConnection.prototype,
       "openQuery",
-      function (this: LiveConnection, source: LiveSource, attach: Parameters<typeof openQuery>[1]) {
-        const onChange: LiveSource["onChange"] = async (deltas) => {
+      function (this: LiveConnection, ...[source, listener, attach]: Parameters<typeof openQuery>) {
+        const onChange: typeof listener.onChange = async (deltas) => {
           for (let left = 5; left > 0; --left) await turn();
-          source.onChange(deltas);
+          listener.onChange(deltas);
         };
-        return openQuery.call(this, { ...source, onChange }, attach);
+        return openQuery.call(this, source, { onChange, wantsDeltas: false }, attach);
       },
     );
     await assert.rejects(check(), { message: /observed .*:\n {2}actual/ });
@@ -222,12 +222,12 @@ test("an observed query shows no result while a read has yet to show an error", 
   t.mock.method(
     LiveConnection.prototype,
     "openQuery",
-    function (this: LiveConnection, source: LiveSource, attach: Parameters<typeof openQuery>[1]) {
-      const rejectWith: LiveSource["rejectWith"] = async (error) => {
+    function (this: LiveConnection, ...[source, ...others]: Parameters<typeof openQuery>) {
+      const rejectWith: typeof source.rejectWith = async (error) => {
         for (let left = 20; left > 0; --left) await turn(); // as if the hint had to be loaded
         return await source.rejectWith(error);
       };
-      return openQuery.call(this, { ...source, rejectWith }, attach);
+      return openQuery.call(this, { ...source, rejectWith }, ...others);
     },
   );
   const storage = new MemoryStorage();

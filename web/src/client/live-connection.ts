@@ -10,7 +10,7 @@ import type { ChangesOptions, LiveDelta } from "../types.ts";
 import type { requestKind, responseKind } from "../util/engine-message-kinds.ts";
 import { decodeChanges, decodePastChanges, type RowKey } from "./changes-decoder.ts";
 import { OpenFeed } from "./live-feed.ts";
-import { type LiveSource, OpenQuery, type QueryCloser, type QuerySource } from "./live-state.ts";
+import { OpenQuery, type QueryCloser, type QueryListener, type QuerySource } from "./live-state.ts";
 import type { MessageWriter } from "./message-writer.ts";
 import type { ObservedQuery } from "./observed-query.ts";
 import type { RequestEncoder } from "./request-encoder.ts";
@@ -69,9 +69,13 @@ export class LiveConnection implements ChangeListener, QueryCloser {
 
   // Throws StoreError if an option is invalid, or the store is closed. `attach` gets the query
   // before anything is read, and returns whether it is still needed.
-  openQuery(source: LiveSource, attach: (query: OpenQuery) => boolean): OpenQuery {
+  openQuery(
+    source: QuerySource,
+    listener: QueryListener,
+    attach: (query: OpenQuery) => boolean,
+  ): OpenQuery {
     this.check(source);
-    const query = new OpenQuery(source, this);
+    const query = new OpenQuery(source, listener, this);
     if (!attach(query)) return query;
     this.#connect();
     this.#queries.add(query);
@@ -217,7 +221,7 @@ export class LiveConnection implements ChangeListener, QueryCloser {
     this.#feeds.clear();
     this.#feedsToServe.clear();
     this.environment.inMicrotask(() => {
-      for (const { source } of queries) source.onChange([]);
+      for (const { listener } of queries) listener.onChange([]);
     });
   }
 
@@ -243,7 +247,8 @@ export class LiveConnection implements ChangeListener, QueryCloser {
     this.#changed.clear();
     const shown = changed.map((query) => ({ query, deltas: this.#show(query) }));
     this.#shownSequence = this.#sequence;
-    for (const { query, deltas } of shown) if (deltas !== undefined) query.source.onChange(deltas);
+    for (const { query, deltas } of shown)
+      if (deltas !== undefined) query.listener.onChange(deltas);
     for (const query of this.#observed) query.onSettled();
   }
 
@@ -553,7 +558,7 @@ function filterOfKey({ partitionKey, rowKey }: RowKey): string {
   return `PartitionKey eq ${partition} and RowKey eq ${row}`;
 }
 
-function putOpenWatch(writer: MessageWriter, source: LiveSource): void {
+function putOpenWatch(writer: MessageWriter, source: QuerySource): void {
   const { table, filter, limit, from, result } = source;
   writer.putWord(result === "count" ? countsFlag : 0);
   writer.putText(table);

@@ -8,7 +8,6 @@ import type {
   ChangesOptions,
   FeedReader,
   FeedReaderOptions,
-  LiveDelta,
   LiveQuery,
   OpenLiveQuery,
 } from "../types.ts";
@@ -20,7 +19,7 @@ import { isDate, toError } from "../util/platform-objects.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import type { OpenFeed } from "./live-feed.ts";
 import { LiveQueryHandle } from "./live-query.ts";
-import type { LiveSource, QuerySource } from "./live-state.ts";
+import type { QuerySource } from "./live-state.ts";
 import type { ObservedFunction } from "./observed-query.ts";
 import { storeCodec } from "./store-codec.ts";
 
@@ -54,23 +53,8 @@ export function openLiveQuery<R>(
   return new LiveQueryHandle<R>(async (handle) => {
     const checked = source();
     const connection = await liveConnection(transport);
-    const shown: ShownSource = { ...checked, handle, onChange, wantsDeltas };
-    connection.openQuery(shown, (query) => handle.attach(query));
+    connection.openQuery(checked, handle, (query) => handle.attach(query));
   });
-}
-
-interface ShownSource extends LiveSource {
-  readonly handle: Pick<LiveQueryHandle<unknown>, "onChange" | "wantsDeltas">;
-}
-
-// Methods of all sources: there may be very many, and closures of each would take memory.
-
-function onChange(this: ShownSource, deltas: readonly LiveDelta<unknown>[]): void {
-  this.handle.onChange(deltas);
-}
-
-function wantsDeltas(this: ShownSource): boolean {
-  return this.handle.wantsDeltas;
 }
 
 export function openObservedQuery<R>(

@@ -26,11 +26,11 @@ export interface QuerySource {
   rejectWith(error: unknown): Promise<never>;
 }
 
-export interface LiveSource extends QuerySource {
+export interface QueryListener {
   // Called after the snapshot has changed.
   onChange(deltas: readonly LiveDelta<unknown>[]): void;
   // Whether onChange() needs the deltas.
-  wantsDeltas(): boolean;
+  readonly wantsDeltas: boolean;
 }
 
 // Rows that are being read, with the changes to those that were read before.
@@ -55,7 +55,8 @@ export interface QueryCloser {
 const rowsOfCounts = new LiveRows(undefined, true);
 
 export class OpenQuery implements LiveState {
-  readonly source: LiveSource;
+  readonly source: QuerySource;
+  readonly listener: QueryListener;
   readonly #closer: QueryCloser;
   watch = 0; // its id; 0: it is not open
   wasOpen = false; // the store has accepted the query
@@ -79,8 +80,9 @@ export class OpenQuery implements LiveState {
   #reading: Reading | undefined;
   #error: Error | undefined; // is shown instead
 
-  constructor(source: LiveSource, closer: QueryCloser) {
+  constructor(source: QuerySource, listener: QueryListener, closer: QueryCloser) {
     this.source = source;
+    this.listener = listener;
     this.#closer = closer;
     this.#rows = this.#noRows();
     this.#reading = this.#startReading();
@@ -247,7 +249,7 @@ export class OpenQuery implements LiveState {
   }
 
   get #wantsDeltas(): boolean {
-    return this.source.result !== "count" && this.source.wantsDeltas();
+    return this.source.result !== "count" && this.listener.wantsDeltas;
   }
 
   #startReading(): Reading {

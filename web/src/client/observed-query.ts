@@ -11,7 +11,7 @@ import type { LiveExplain, LiveSnapshot, Reader } from "../types.ts";
 import { isEqualResult } from "./equal-results.ts";
 import type { LiveConnection, LiveEnvironment } from "./live-connection.ts";
 import type { LiveQueryHandle, LiveState } from "./live-query.ts";
-import type { LiveSource, OpenQuery, QuerySource } from "./live-state.ts";
+import type { OpenQuery, QueryListener, QuerySource } from "./live-state.ts";
 import type { TableHandle } from "./table-client.ts";
 
 export type ObservedFunction = (read: Reader) => unknown;
@@ -39,12 +39,12 @@ export function openObserved(
   const { StoreError } = connection.environment;
   if (typeof query !== "function")
     throw new StoreError("ValidationFailed", "observe needs a function.");
-  const observed = new ObservedQuery(query, () => handle.onChange([]), connection);
+  const observed = new ObservedQuery(query, handle, connection);
   if (handle.attach(observed)) connection.openObserved(observed);
 }
 
 export class ObservedQuery implements LiveState {
-  readonly source: Pick<LiveSource, "onChange">;
+  readonly listener: Pick<QueryListener, "onChange">;
   readonly #query: ObservedFunction;
   readonly #connection: LiveConnection;
   readonly #environment: LiveEnvironment;
@@ -57,14 +57,13 @@ export class ObservedQuery implements LiveState {
   #snapshot: LiveSnapshot<unknown> | undefined; // undefined: there was no result yet
   #endError: Error | undefined; // why it has ended
 
-  // `onChange` is called after the snapshot has changed.
   constructor(
     query: ObservedFunction,
-    onChange: LiveSource["onChange"],
+    listener: Pick<QueryListener, "onChange">,
     connection: LiveConnection,
   ) {
     this.#query = query;
-    this.source = { onChange };
+    this.listener = listener;
     this.#connection = connection;
     this.#environment = connection.environment;
   }
@@ -170,7 +169,7 @@ export class ObservedQuery implements LiveState {
   #show(result: Omit<LiveSnapshot<unknown>, "sequence">): void {
     if (result.status === "ready" && this.#isShown(result.data)) return;
     this.#snapshot = { ...result, sequence: this.#connection.shownSequence };
-    this.source.onChange([]);
+    this.listener.onChange([]);
   }
 
   #isShown(result: unknown): boolean {
@@ -253,11 +252,8 @@ export class ObservedQuery implements LiveState {
     const known = this.#reads.get(key);
     if (known !== undefined) return known;
     const read: Partial<Read> = { askedBy: 0, givenTo: 0, usedBy: 0, waiting: [] };
-    const user: Pick<LiveSource, "onChange" | "wantsDeltas"> = {
-      onChange: () => this.#onChange(read as Read),
-      wantsDeltas: () => false,
-    };
-    this.#connection.openQuery({ ...source, ...user }, (query) => {
+    const listener = { onChange: () => this.#onChange(read as Read), wantsDeltas: false };
+    this.#connection.openQuery(source, listener, (query) => {
       read.query = query;
       this.#reads.set(key, read as Read);
       return true;

@@ -45,7 +45,7 @@ import { copyOf, requireKnownOptions } from "../util/option-names.ts";
 import { inDevelopment } from "./development.ts";
 import { convertEntityBySchema } from "./entity-resolver.ts";
 import { openLiveQuery } from "./live-queries.ts";
-import type { LiveSource, QuerySource } from "./live-state.ts";
+import type { QuerySource } from "./live-state.ts";
 import {
   checkOperationOptions,
   countOptions,
@@ -347,7 +347,9 @@ export class TableHandle
     return { result: "count", table: this.tableName, filter, rejectWith };
   }
 
-  #source(query: Pick<LiveSource, "result" | "filter" | "select" | "limit" | "from">): QuerySource {
+  #source(
+    query: Pick<QuerySource, "result" | "filter" | "select" | "limit" | "from">,
+  ): QuerySource {
     const table = this.tableName;
     const convert = this.#resolver === undefined ? undefined : this.#applyResolver;
     const { result, filter, select, limit, from } = query;
