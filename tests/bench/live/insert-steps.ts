@@ -4,6 +4,7 @@
 import { promoteToOldSpace } from "../peers/timing.ts";
 import { groupRows } from "../peers/workload.ts";
 import { Callbacks } from "./callbacks.ts";
+import { createRows, groupsOf, type RowGroup } from "./created-rows.ts";
 import type { Values } from "./list-steps.ts";
 import type { LiveDatabase, OpenLive } from "./live-adapter.ts";
 import { type Kind, type Turns, timedTurns } from "./turns.ts";
@@ -78,12 +79,11 @@ class WatchedInserts extends Inserts {
 }
 
 // Only creates the objects of such rows, and keeps them: the least that a live query has to do if
-// it creates its own objects. As in a response, all strings of a transaction are parts of one text,
-// and rows in turn with the same partition key share that string.
+// it creates its own objects.
 class CreatedRows implements Kind {
   readonly #created: object[] = [];
   readonly #groupRows: number;
-  #groups: { text: string; rows: LiveRow[] }[] = [];
+  #groups: RowGroup[] = [];
   #prepared = 0;
 
   constructor(isGrouped: boolean) {
@@ -93,54 +93,12 @@ class CreatedRows implements Kind {
   prepare(): void {
     const rows = promoteToOldSpace(rowsUnder("y", this.#prepared, Inserts.turnRows));
     this.#prepared += Inserts.turnRows;
-    this.#groups = [];
-    for (let first = 0; first < Inserts.turnRows; first += this.#groupRows) {
-      const group = rows.slice(first, first + this.#groupRows);
-      this.#groups.push({ text: textOf(group), rows: group });
-    }
+    this.#groups = groupsOf(rows, this.#groupRows);
   }
 
   run(): void {
-    for (const { text, rows } of this.#groups) {
-      let at = 0;
-      let partitionKey = ""; // of the row before
-      const next = (length: number) => {
-        at += length;
-        return text.slice(at - length, at);
-      };
-      for (const row of rows) {
-        const etag = next(etagUnits);
-        if (row.partitionKey !== partitionKey) partitionKey = next(row.partitionKey.length);
-        this.#created.push({
-          etag,
-          partitionKey,
-          rowKey: next(row.rowKey.length),
-          timestamp: next(timestampUnits),
-          name: next(row.name.length),
-          city: next(row.city.length),
-          note: next(row.note.length),
-          count: row.count,
-          rank: row.rank,
-          ratio: row.ratio,
-          active: row.active,
-        });
-      }
-    }
+    for (const group of this.#groups) createRows(group, this.#created);
   }
-}
-
-const etagUnits = 46; // at most
-const timestampUnits = 28;
-
-// Returns the strings of rows in the order in which CreatedRows reads them.
-function textOf(rows: readonly LiveRow[]): string {
-  const texts = rows.flatMap(({ partitionKey, rowKey, name, city, note }, i) => [
-    "e".repeat(etagUnits),
-    rows[i - 1]?.partitionKey === partitionKey ? "" : partitionKey,
-    ...[rowKey, "t".repeat(timestampUnits), name, city, note],
-  ]);
-  const bytes = new TextEncoder().encode(texts.join(""));
-  return new TextDecoder().decode(bytes); // flat, as from a response
 }
 
 // The same with a reader of the change feed. A turn ends when the reader has all changes.

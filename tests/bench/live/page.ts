@@ -47,7 +47,7 @@ export const bench = {
     insertsAfterFeed([database(0), database(1), database(2)], options),
   resumeFeed: (rows: number) => resumeFeed(database(), rows),
   insertsWithHistory: (options: InsertOptions) =>
-    insertsWithHistory([database(0), database(1)], options),
+    insertsWithHistory([database(0), database(1), database(2)], options),
 
   async loadMany(queries: number) {
     // one database is enough to measure memory

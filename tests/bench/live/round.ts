@@ -111,7 +111,7 @@ const resumedFeed: Group = async (sizes, open, add) => {
 // In a group of its own: a durable reader waits until no other page of the origin has it, and the
 // page of resumeFeed is open until its group ends.
 const history: Group = async (sizes, open, add) => {
-  const page = await open(2);
+  const page = await open(3);
   add(await page.call("insertsWithHistory", insertOptions(sizes)));
 };
 
