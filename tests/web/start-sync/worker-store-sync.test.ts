@@ -6,6 +6,7 @@ import { Emitter } from "../../../web/src/host/emitter.ts";
 import { settingsOf } from "../../../web/src/start-sync/options.ts";
 import { PortCalls } from "../../../web/src/start-sync/port-calls.ts";
 import { unknownStatus } from "../../../web/src/start-sync/status.ts";
+import "../../../web/src/start-sync/sync-worker.ts";
 import { WorkerStoreSync } from "../../../web/src/start-sync/worker-store-sync.ts";
 import type { Store, StoreEvents } from "../../../web/src/types.ts";
 
@@ -48,4 +49,23 @@ test("the status is stopped when the store is closed, and listeners are told", a
 test("it rejects if the store was closed before the worker is asked", async () => {
   const { sync } = open({ isSilent: true, state: "closed" });
   await assert.rejects(sync, { code: "StoreClosed" });
+});
+
+test("the worker ignores what it cannot pause yet", async () => {
+  const { entitableSync: serve } = globalThis as unknown as {
+    entitableSync: (port: MessagePort, host: object) => void;
+  };
+  const { port1, port2 } = new MessageChannel();
+  serve(port2, {});
+  const calls = new PortCalls(port1, {});
+  const rejections: unknown[] = [];
+  const onRejection = (error: unknown) => rejections.push(error);
+  process.on("unhandledRejection", onRejection);
+  calls.tell("pause");
+  calls.tell("resume");
+  await calls.call("stop");
+  await new Promise((resolve) => setTimeout(resolve));
+  process.off("unhandledRejection", onRejection);
+  calls.close(new Error("The test has ended."));
+  assert.deepEqual(rejections, []);
 });

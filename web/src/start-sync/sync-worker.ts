@@ -69,8 +69,9 @@ function serve(port: MessagePort, host: Host): void {
     },
     activity: (event: ActivityEvent, state: ActivityState) => activity?.onEvent(event, state),
     call: (call: MethodCall) => run(opened(), call),
-    pause: () => opened().pause(),
-    resume: () => opened().resume(),
+    // Before it is open, there is nothing to pause: open() says whether it begins paused.
+    pause: () => sync?.pause(),
+    resume: () => sync?.resume(),
     stop: () => sync?.stop(),
   });
 }
