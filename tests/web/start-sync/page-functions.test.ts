@@ -79,6 +79,20 @@ describe("a credential", () => {
     assert.deepEqual(scopes, ["scope"]);
   });
 
+  test("with tokens is replaced by the next one", async (t) => {
+    let calls = 0;
+    const source = sent(t, {
+      credential: async () => {
+        calls += 1;
+        const token = `${calls}`;
+        return { getToken: async () => ({ token, expiresOnTimestamp: 7 }) };
+      },
+    }).remote.credential as () => Promise<TokenCredential>;
+    const credentials = [await source(), await source(), await source()];
+    const tokens = credentials.map(async ({ getToken }) => (await getToken("scope"))?.token);
+    assert.deepEqual(await Promise.all(tokens), [undefined, "2", "3"]);
+  });
+
   test("can fail, with the error of the page", async (t) => {
     const failing = async () => {
       throw new StoreError("ValidationFailed", "no credential");
@@ -137,6 +151,81 @@ describe("fetch", () => {
     setTimeout(() => abort.abort(), 5);
     await assert.rejects(async () => await answer, /aborted/);
     assert.equal(signal?.aborted, true);
+  });
+});
+
+describe("the body of a response that fetch returns", () => {
+  /** Sends a request whose response has begun. Returns what its page does, in order. */
+  async function begin(t: TestContext, signal?: AbortSignal) {
+    const events: string[] = [];
+    let body!: ReadableStreamDefaultController<Uint8Array>;
+    const { remote } = sent(t, {
+      fetch: async (_, init) => {
+        init?.signal?.addEventListener("abort", () => events.push("aborted"));
+        return new Response(
+          new ReadableStream({
+            start: (controller) => {
+              body = controller;
+            },
+            cancel: () => void events.push("cancelled"),
+          }),
+        );
+      },
+    });
+    const response = await (remote.fetch as typeof fetch)(url, { signal: signal ?? null });
+    const reader = response.body?.getReader();
+    assert(reader);
+    body.enqueue(new Uint8Array([1]));
+    assert.deepEqual((await reader.read()).value, new Uint8Array([1]));
+    return { body, events, reader };
+  }
+
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+  test("is cancelled in the page if the request is aborted, also if fetch ignores that", async (t) => {
+    const abort = new AbortController();
+    const { events, reader } = await begin(t, abort.signal);
+    const next = reader.read();
+    abort.abort();
+    await assert.rejects(next, { name: "AbortError" });
+    await settled();
+    assert.deepEqual(events, ["aborted", "cancelled"]);
+  });
+
+  test("is cancelled in the page if it is not read to its end", async (t) => {
+    const { events, reader } = await begin(t);
+    await reader.cancel();
+    await settled();
+    assert.deepEqual(events, ["aborted", "cancelled"]);
+  });
+
+  test("can fail, and the page forgets it", async (t) => {
+    const { body, events, reader } = await begin(t);
+    const next = reader.read();
+    body.error(new TypeError("The connection was lost."));
+    await assert.rejects(next, /lost/);
+    await settled();
+    assert.deepEqual(events, ["aborted"]);
+  });
+
+  test("is forgotten once, at its end", async (t) => {
+    let ends = 0;
+    const port = { postMessage: () => {}, close: () => {} } as unknown as MessagePort;
+    const worker = new PortCalls(port, {});
+    t.mock.method(worker, "tell", () => {
+      ends += 1;
+    });
+    const answers = [{ id: 1, status: 200, type: "basic", headers: [] }, undefined];
+    t.mock.method(worker, "call", async () => answers.shift());
+    const sentSettings = settingsToSend(
+      settingsOf({ remote: { url, fetch }, tables: { people: {} } }),
+    );
+    const { remote } = settingsFromPage(sentSettings, worker);
+    const abort = new AbortController();
+    const response = await (remote.fetch as typeof fetch)(url, { signal: abort.signal });
+    assert.equal(await response.text(), "");
+    abort.abort();
+    assert.equal(ends, 1);
   });
 });
 

@@ -74,19 +74,22 @@ export function servePageFunctions({ remote, tables }: Settings): CallHandlers {
 }
 
 function serveCredentials(source: SyncRemote["credential"]): CallHandlers {
-  const tokens: TokenCredential[] = [];
+  const tokens = new Map<number, TokenCredential>();
+  let calls = 0;
   return {
     credential: async (): Promise<SentCredential> => {
       const isFunction = typeof source === "function" && !isTokenCredential(source);
       const credential = (isFunction ? await source() : source) as Credential;
       if (isTokenCredential(credential)) {
-        if (!tokens.includes(credential)) tokens.push(credential);
-        return { token: tokens.indexOf(credential) };
+        calls += 1;
+        tokens.set(calls, credential);
+        tokens.delete(calls - 2); // a request may still use the one before
+        return { token: calls };
       }
       if ("signature" in credential) return { signature: credential.signature };
       return { name: credential.name, key: credential.key };
     },
-    token: (token: number, scope: string) => tokens[token]?.getToken(scope) ?? null,
+    token: (token: number, scope: string) => tokens.get(token)?.getToken(scope) ?? null,
   };
 }
 
@@ -110,6 +113,10 @@ function serveFetch(send: SyncRemote["fetch"]): CallHandlers {
     chunk: async (id: number) => (await bodies.get(id)?.read())?.value,
     endFetch: (id: number) => {
       aborts.get(id)?.abort();
+      void bodies
+        .get(id)
+        ?.cancel()
+        .catch(() => {}); // `fetch` may ignore its signal
       aborts.delete(id);
       bodies.delete(id);
     },
@@ -148,13 +155,21 @@ function fetchOfPage(page: PortCalls): typeof fetch {
     const id = requests;
     const sendBefore = await timeOfPage(page, init[sendBeforeOption]);
     signal?.throwIfAborted();
-    const end = () => page.tell("endFetch", id);
+    const end = () => {
+      signal?.removeEventListener("abort", end);
+      page.tell("endFetch", id);
+    };
     signal?.addEventListener("abort", end);
     try {
       const call: FetchCall = { id, url: String(url), init, sendBefore };
       const sent = await page.call<SentResponse | "notSent">("fetch", call);
       if (sent === "notSent") throw new NotSentError("The page was too late to send the request.");
-      return responseOf(sent, page);
+      const nextChunk = async () => {
+        const chunk = await page.call<Uint8Array | undefined>("chunk", id);
+        signal?.throwIfAborted();
+        return chunk;
+      };
+      return responseOf(sent, nextChunk, end);
     } catch (error) {
       end();
       throw error;
@@ -174,21 +189,38 @@ async function timeOfPage(page: PortCalls, time: number | undefined): Promise<nu
 
 const firstStatus = 200; // of a Response that code can make
 
-/** The response to a request that was redirected has no status. */
-function responseOf({ headers, id, status, type }: SentResponse, page: PortCalls): Response {
+/**
+ * The response to a request that was redirected has no status. Calls `end` when its body has ended,
+ * has failed or is not wanted any more.
+ */
+function responseOf(
+  { headers, status, type }: SentResponse,
+  nextChunk: () => Promise<Uint8Array | undefined>,
+  end: () => void,
+): Response {
   if (status < firstStatus) throw new TypeError("The request was redirected.");
-  const body = new ReadableStream<Uint8Array>({
+  const hasBody = ![204, 205, 304].includes(status);
+  const body = hasBody ? bodyOf(nextChunk, end) : null;
+  if (!hasBody) end();
+  const response = new Response(body, { status, headers: headers as HeadersInit });
+  return Object.defineProperty(response, "type", { value: type });
+}
+
+function bodyOf(
+  nextChunk: () => Promise<Uint8Array | undefined>,
+  end: () => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const chunk = await page.call<Uint8Array | undefined>("chunk", id);
-      if (chunk) controller.enqueue(chunk);
-      else {
-        controller.close();
-        page.tell("endFetch", id);
+      let chunk: Uint8Array | undefined;
+      try {
+        chunk = await nextChunk();
+        if (chunk) controller.enqueue(chunk);
+        else controller.close();
+      } finally {
+        if (!chunk) end();
       }
     },
-    cancel: () => page.tell("endFetch", id),
+    cancel: end,
   });
-  const hasBody = ![204, 205, 304].includes(status);
-  const response = new Response(hasBody ? body : null, { status, headers: headers as HeadersInit });
-  return Object.defineProperty(response, "type", { value: type });
 }

@@ -28,7 +28,7 @@ export interface SyncRemote {
   /**
    * A shared access signature, a token credential or, only outside of pages, an account key. A
    * function is called for the first request, and again when the remote has rejected what it
-   * returned.
+   * returned. If the store is in a worker, the same is true of an object that is updated in place.
    */
   credential?: Credential | (() => Promise<Credential>);
   /** Default: the platform's. */
@@ -285,7 +285,10 @@ export interface Sync {
    * then `complete` is false.
    */
   now(): Promise<SyncReport>;
-  /** Sends no more requests until `resume`. Local writes are kept. */
+  /**
+   * Sends no more requests until `resume`. Local writes are kept. If the store is in a worker, the
+   * status changes a moment later.
+   */
   pause(): void;
   resume(): void;
   /** Ends syncing. Local writes are kept, and sent after the next startSync(). */
