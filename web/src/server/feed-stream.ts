@@ -17,6 +17,7 @@ import {
 } from "./feed-events.ts";
 
 export const heartbeatMs = 15_000;
+const headMs = 50; // how often a position is compared that moves without a batch
 
 export interface FeedStreamOptions {
   feed: ChangeFeed;
@@ -38,9 +39,11 @@ export class FeedStream {
   #stalled: Promise<void> | undefined; // resolves when the socket takes more, or has closed
   #resume = () => {};
   #sentBytes = 0;
+  #awaited: bigint | undefined; // the client is told once that it has got everything up to here
 
   constructor(options: FeedStreamOptions, response: NodeResponse) {
     this.#options = options;
+    this.#awaited = options.head?.sequence;
     this.#response = response;
   }
 
@@ -64,17 +67,16 @@ export class FeedStream {
     response.on("drain", () => this.#resume());
     response.on("error", () => {}); // of a write after the connection was closed
     const beats = setInterval(() => void this.#beat(), heartbeatMs);
+    const headTimer = setInterval(() => {
+      if (this.#awaited === undefined) clearInterval(headTimer);
+      else if (this.#stalled === undefined) void this.#tellHead();
+    }, headMs);
     try {
       if (this.#isClosed) return;
       response.writeHead(200, "OK", [...streamHeaders(headers)].flat());
       await this.#write(firstLines(feed.position) + (head === undefined ? "" : headEvent(head)));
-      let awaited = head?.sequence;
       for (;;) {
-        const { position } = feed;
-        if (awaited !== undefined && position !== undefined && position >= awaited) {
-          awaited = undefined;
-          await this.#write(heartbeat(position));
-        }
+        await this.#tellHead();
         const { done, value } = await feed.next();
         if (done) break;
         await this.#write(this.#eventOf(value));
@@ -85,6 +87,7 @@ export class FeedStream {
       else response.destroy();
     } finally {
       clearInterval(beats);
+      clearInterval(headTimer);
       await feed.return();
       if (!this.#isClosed) response.end();
     }
@@ -104,6 +107,14 @@ export class FeedStream {
     );
     if (changes.length === 0 && batch.tables === undefined) return heartbeat(batch.sequence);
     return batchEvent({ ...batch, changes });
+  }
+
+  // REQUIRES: all batches that the feed has returned are written.
+  async #tellHead(): Promise<void> {
+    const { position } = this.#options.feed;
+    if (this.#awaited === undefined || position === undefined || position < this.#awaited) return;
+    this.#awaited = undefined;
+    await this.#write(heartbeat(position));
   }
 
   // What was sent meanwhile takes the place of a heartbeat: its position would be an earlier one.
