@@ -291,6 +291,26 @@ describe("after an interruption, a feed", () => {
     assert.deepEqual([world.state?.position, world.state?.isComplete], [20_000n, false]);
     assert.equal(world.follower.isCaughtUp, true);
   });
+
+  test("collects as much as fits, of which only the last version of a key counts", async () => {
+    for (const [names, isComplete] of [
+      [10, true],
+      [80, false],
+    ] as const) {
+      const world = await interrupted();
+      await world.follower.complete(world.follower.gap);
+      const feed = new ScriptedFeed(1000n);
+      await world.begin(feed);
+      const events = Array.from({ length: 200 }, (_, index) => ({
+        ...event(7n + BigInt(index), `n${index % names}`, remoteRow(index, `e${index}`)),
+        size: 2 ** 20,
+      }));
+      feed.send(...events, position(1000n));
+      await world.settle();
+      assert.equal(world.state?.isComplete, isComplete);
+      assert.equal(world.value(`n${199 % names}`), 199);
+    }
+  });
 });
 
 describe("a follower that is closed", () => {

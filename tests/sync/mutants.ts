@@ -639,8 +639,8 @@ export const mutants: readonly Mutant[] = [
     "The position is stored before what was applied up to it.",
     edit(
       "feed-follower.ts",
-      "const changes = [...this.#changes];",
-      "const changes = [...this.#changes].slice(1);",
+      "const changes = this.#changes.take();",
+      "const changes = this.#changes.take().slice(1);",
     ),
   ),
 ];

@@ -96,6 +96,50 @@ test("a feed tells that nothing is new", { timeout: 20_000 }, async () => {
   feed.close();
 });
 
+test("a feed keeps no more than a table takes", { timeout: 20_000 }, async () => {
+  const server = new Server();
+  const feed = await server.open();
+  const after = {
+    "odata.etag": 'W/"1"',
+    Timestamp: "2026-01-01T00:00:00Z",
+    a: "x".repeat(2 ** 22),
+  };
+  const keys = { PartitionKey: "p", RowKey: "r" };
+  const change = { table: "people", partitionKey: "p", rowKey: "r", op: "update" };
+  const changes = JSON.stringify([{ ...change, after: { ...keys, ...after } }]);
+  for (let sequence = 6n; sequence < 16n; ++sequence)
+    server.send(batch(sequence, `"changes":${changes}`));
+  server.body.close();
+  await delay(500);
+  const counts = [];
+  for (let answer = await feed.next(); answer.kind === "events"; answer = await feed.next())
+    counts.push(answer.events.length);
+  assert.equal(counts[0], 4);
+  assert.equal(
+    counts.reduce((a, b) => a + b),
+    10,
+  );
+});
+
+test("a feed stays open while a table takes no more", { timeout: 20_000 }, async () => {
+  let body!: ReadableStreamDefaultController<Uint8Array>;
+  const start = (controller: typeof body) => {
+    body = controller;
+  };
+  const fetched = async () => new Response(new ReadableStream({ start }));
+  const now = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
+  const http = new Http({ url: "https://account.example", fetch: fetched, now });
+  const stream = await http.open({ method: "GET", path: "_changes" }, 100);
+  assert(typeof stream === "object" && "read" in stream);
+  const send = (text: string) => body.enqueue(new TextEncoder().encode(text));
+  send("1");
+  assert.equal(await stream.read(), "1");
+  await delay(400);
+  send("2");
+  assert.equal(await stream.read(), "2");
+  assert.equal(await stream.read(), undefined); // nothing arrives
+});
+
 describe("a feed ends", { timeout: 20_000 }, () => {
   for (const [what, text] of [
     ["a change", batch(6n, '"changes":[null]')],

@@ -10,6 +10,7 @@ import { failureOf, isRefusal, serviceErrorOf } from "./service-error.ts";
 const joinMs = 20; // in which other tables join a connection that begins
 const silentMs = 25_000; // the server sends something every 15 s
 const eventsMax = 1000; // of a table that does not take them
+const sizeMax = 2 ** 24; // of these events, in characters
 
 /** One table, from its request on. */
 class Subscriber implements Feed {
@@ -20,6 +21,7 @@ class Subscriber implements Feed {
   #onOpened: (answer: OpenFeedAnswer) => void = () => {};
   #isOpen = false;
   #events: FeedEvent[] = [];
+  #size = 0; // of these
   #last: Exclude<FeedAnswer, { kind: "events" }> | undefined;
   #onNews = (): void => {};
   #onTaken = (): void => {};
@@ -62,11 +64,16 @@ class Subscriber implements Feed {
     if (this.#last || !isNews) return;
     this.position = event.sequence;
     this.#events.push(event);
+    this.#size += event.size ?? 0;
     this.#onNews();
-    while (this.#events.length >= eventsMax && this.#last === undefined)
+    while (this.#isFull && this.#last === undefined)
       await new Promise<void>((resolve) => {
         this.#onTaken = resolve;
       });
+  }
+
+  get #isFull(): boolean {
+    return this.#events.length >= eventsMax || this.#size >= sizeMax;
   }
 
   async next(): Promise<FeedAnswer> {
@@ -76,15 +83,20 @@ class Subscriber implements Feed {
       });
     if (this.#events.length === 0) return this.#last as FeedAnswer;
     const events = this.#events;
-    this.#events = [];
+    this.#forget();
     this.#onTaken();
     return { kind: "events", events };
   }
 
   close(): void {
-    this.#events = [];
+    this.#forget();
     this.fail({ kind: "failed" });
     this.#onClose(this);
+  }
+
+  #forget(): void {
+    this.#events = [];
+    this.#size = 0;
   }
 }
 
@@ -205,15 +217,10 @@ export class AccountFeed {
             this.#end(one, { kind: "failed" });
         return true;
       case "position":
-        for (const one of current) await one.add({ sequence: message.sequence, changes: [] }, true);
+        await addTo(current, () => ({ sequence: message.sequence, changes: [] }), true);
         return true;
       case "batch":
-        for (const subscriber of current) {
-          const event = eventOf(message.batch, subscriber.table);
-          if (event === undefined) return false;
-          await subscriber.add(event);
-        }
-        return true;
+        return await addTo(current, ({ table }) => eventOf(message.batch, table));
       case "truncated":
         for (const subscriber of current) {
           const isLost = (subscriber.position ?? 0n) < message.firstSequence - 1n;
@@ -231,6 +238,21 @@ export class AccountFeed {
     this.#subscribers.delete(subscriber);
     subscriber.fail(answer, last);
   }
+}
+
+/**
+ * Resolves when each of them may get another event: what one does not take, the remote keeps.
+ * Resolves to false if there is no such event.
+ */
+async function addTo(
+  subscribers: readonly Subscriber[],
+  eventFor: (subscriber: Subscriber) => FeedEvent | undefined,
+  isPosition = false,
+): Promise<boolean> {
+  const events = subscribers.map(eventFor);
+  if (events.includes(undefined)) return false;
+  await Promise.all(subscribers.map((one, i) => one.add(events[i] as FeedEvent, isPosition)));
+  return true;
 }
 
 /** The key range of a shared access signature. */

@@ -12,6 +12,8 @@ export interface FeedBatch {
   readonly changes: readonly JsonEntity[];
   /** The tables that were created or deleted. */
   readonly tables: readonly string[];
+  /** In characters of its JSON. */
+  readonly size: number;
 }
 
 export type FeedMessage =
@@ -33,7 +35,7 @@ export function messageOf({ data, id, type }: StreamEvent): FeedMessage | undefi
     return typeof store === "string" ? { kind: "head", sequence, store } : undefined;
   if (typeof at !== "string" || !Array.isArray(changes) || !Array.isArray(tables)) return undefined;
   const names = tables.map(({ table }) => String(table));
-  return { kind: "batch", batch: { sequence, at, changes, tables: names } };
+  return { kind: "batch", batch: { sequence, at, changes, tables: names, size: data.length } };
 }
 
 const sequenceOf = (value: unknown): bigint | undefined =>
@@ -44,7 +46,7 @@ const isTable = (name: unknown, table: string): boolean =>
 
 /** Returns what a batch means for a table. Undefined: it has a row that cannot be read. */
 export function eventOf(
-  { at, changes, sequence, tables }: FeedBatch,
+  { at, changes, sequence, size, tables }: FeedBatch,
   table: string,
 ): FeedEvent | undefined {
   const found: FeedChange[] = [];
@@ -60,5 +62,5 @@ export function eventOf(
   }
   const hasGap = tables.some((name) => isTable(name, table));
   const witness = found.length === 0 && !hasGap ? undefined : `${at} ${etags}`;
-  return { sequence, changes: found, hasGap, witness };
+  return { sequence, changes: found, hasGap, witness, size };
 }

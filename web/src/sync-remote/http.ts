@@ -123,7 +123,7 @@ export class Http {
 
   /**
    * Resolves to the body of a response with status 200. It ends if nothing has arrived for
-   * `silentMs`, or a little longer.
+   * `silentMs`, or a little longer, while it was read.
    */
   async open(request: HttpRequest, silentMs: number): Promise<HttpStream | HttpResult> {
     const sent = await this.#send(request, silentMs, Number.POSITIVE_INFINITY);
@@ -135,8 +135,10 @@ export class Http {
     const decoder = new TextDecoder();
     const read = async () => {
       if (limit.signal.aborted) return undefined;
-      const { done, value } = await limit.race(reader.read());
+      limit.isHeld = false;
       limit.progress();
+      const { done, value } = await limit.race(reader.read());
+      limit.isHeld = true;
       return done ? undefined : decoder.decode(value, { stream: true });
     };
     return { sas, read: () => read().catch(() => undefined), close: () => limit.end() };

@@ -6,6 +6,8 @@ export class TimeLimit {
   readonly #controller = new AbortController();
   #periods = 0;
   #hasProgress = false;
+  /** What is timed waits for the caller, so it is not late. */
+  isHeld = false;
 
   /** The first period begins now. There are at most so many of them, all but one with progress. */
   constructor(periodMs: number, periodsMax = 10) {
@@ -50,7 +52,8 @@ export class TimeLimit {
     const timer = AbortSignal.timeout(this.#periodMs);
     timer.addEventListener("abort", () => {
       if (this.signal.aborted) return;
-      if (this.#hasProgress && this.#periods < this.#periodsMax) this.#begin();
+      const isLate = !this.#hasProgress && !this.isHeld;
+      if (!isLate && this.#periods < this.#periodsMax) this.#begin();
       else this.#controller.abort(timer.reason);
     });
   }

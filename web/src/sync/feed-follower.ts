@@ -1,6 +1,7 @@
 // Follows the remote's feed of changes (PROTOCOL.md, Following a feed). The position is stored in
 // the same commit as what was applied up to it, so a crash repeats some events and skips none.
 
+import { CollectedChanges } from "./collected-changes.ts";
 import type { SyncContext } from "./context.ts";
 import type { Draft } from "./draft.ts";
 import { applyFeedChange, type FeedProgress, storeProgress } from "./feed-state.ts";
@@ -28,7 +29,6 @@ export interface FollowerEvents {
 }
 
 const rowsPerStep = 1000; // bounds the time of one turn of the event loop
-const changesMax = 10_000; // of a feed that catches up: a scan reads more of them at once
 const doubtfulMax = 100;
 const orderedMax = 10_000;
 const storeIdleMs = 60_000; // until a position is stored that moves without changes
@@ -43,8 +43,7 @@ export class FeedFollower {
   #sentAt = 0;
   /** The commit at which the store had what the feed had brought last of a key. */
   readonly #ordered = new Map<Key, number>();
-  /** What is not applied yet: the last change of each key. */
-  #changes = new Map<Key, RemoteRow | undefined>();
+  readonly #changes = new CollectedChanges();
   #progress: FeedProgress | undefined;
   #expected: FeedState["witness"];
   #doubtful = 0;
@@ -207,7 +206,8 @@ export class FeedFollower {
   }
 
   /** Returns false if the remote has another history than that which was followed. */
-  #take({ changes, hasGap, sequence, witness }: FeedEvent): boolean {
+  #take(event: FeedEvent): boolean {
+    const { hasGap, sequence, witness } = event;
     const expected = this.#expected;
     if (expected !== undefined && sequence >= expected.sequence) {
       this.#expected = undefined;
@@ -219,12 +219,8 @@ export class FeedFollower {
       this.#onGap();
       this.#changes.clear(); // they are not the last ones: the gap hides others
     }
-    for (const { key, row } of changes) {
-      if (isReceiptKey(key)) continue;
-      this.#changes.delete(key); // the last change of a key is the last in the order
-      this.#changes.set(key, row);
-    }
-    const isTooMuch = !this.#isCaughtUp && this.#changes.size > changesMax;
+    this.#changes.add(event, (key) => !isReceiptKey(key));
+    const isTooMuch = !this.#isCaughtUp && this.#changes.areTooMany;
     if (isTooMuch) {
       this.#onGap();
       this.#changes.clear();
@@ -242,8 +238,7 @@ export class FeedFollower {
 
   /** The remote had these versions after the request for the feed was sent. */
   async #apply(): Promise<void> {
-    const changes = [...this.#changes];
-    this.#changes = new Map();
+    const changes = this.#changes.take();
     let from = 0;
     do {
       const step = changes.slice(from, from + rowsPerStep);

@@ -105,6 +105,8 @@ export interface FeedEvent {
   readonly hasGap?: boolean;
   /** Tells this commit from another one with the same sequence. */
   readonly witness?: string | undefined;
+  /** About how many characters it had. */
+  readonly size?: number;
 }
 
 export type FeedAnswer =
