@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ConflictAnswer } from "../../web/src/sync/conflict.ts";
 import type { Draft } from "../../web/src/sync/draft.ts";
+import type { RemoteRow } from "../../web/src/sync/hidden-tables.ts";
+import type { Key } from "../../web/src/sync/keys.ts";
 import type { Feed, FeedAnswer } from "../../web/src/sync/remote.ts";
 import { BacklogCount } from "../../web/src/sync-session/backlog-count.ts";
 import { SessionTime } from "../../web/src/sync-session/clock.ts";
@@ -132,6 +134,10 @@ describe("a session with a feed", () => {
       });
     }
 
+    brings(sequence: bigint, of: Key, row: RemoteRow | undefined): void {
+      this.#say({ kind: "events", events: [{ sequence, changes: [{ key: of, row }] }] });
+    }
+
     saysNothingIsNew(): void {
       this.#say({ kind: "events", events: [{ sequence: 5n, changes: [] }] });
     }
@@ -166,6 +172,29 @@ describe("a session with a feed", () => {
     assert.equal(world.session.status.isFollowing, true);
     const ago = wallMs() - pulledAt();
     assert(ago >= 10 * minute && ago < 11 * minute, `${ago} ms ago`);
+  });
+
+  test("reads a marked key at once, also if it has waited for its budget before", async () => {
+    const world = new World();
+    world.change(key("1"), text("there"));
+    const feed = new SilentFeed();
+    world.remote.openFeed = () => Promise.resolve(feed);
+    const { scan } = world.remote;
+    world.remote.scan = async (request) => {
+      if (request.keysOnly && world.local(key("1")) === "there") {
+        world.budget.spendEntities(1_000_000); // by another table
+        world.tell("focus");
+        await new Promise<void>((resolve) => world.scheduler.after(second, resolve));
+      }
+      return await scan(request);
+    };
+    world.session.start();
+    await world.pass(5 * second);
+    assert.equal(world.session.status.isFollowing, true);
+    world.change(key("1"), text("newer"));
+    feed.brings(6n, key("1"), world.table.current(key("1")));
+    await world.pass(5 * second);
+    assert.equal(world.local(key("1")), "newer");
   });
 
   test("shows that the table is missing, although the feed is opened again and again", async () => {

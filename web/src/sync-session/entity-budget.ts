@@ -15,10 +15,15 @@ export class EntityBudget {
   /** Resolves when what was used so far, for any table, is within the budget. */
   async available(scans: boolean): Promise<void> {
     for (;;) {
-      const waitMs = this.#account.waitMs(scans);
+      const waitMs = this.waitMs(scans);
       if (waitMs === 0) return;
       await this.#time.sleep(waitMs);
     }
+  }
+
+  /** How long it takes until then, if no table uses more meanwhile. */
+  waitMs(scans: boolean): number {
+    return this.#account.waitMs(scans);
   }
 
   spend(entities: number): void {

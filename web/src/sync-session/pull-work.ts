@@ -145,13 +145,22 @@ export class PullWork {
 
   /** Pulls, and waits until it is time for the next one. */
   async pullStep(): Promise<void> {
-    const { activity, budget, isFollowing, readsOnlyMarked, store } = this.#options;
-    // What rings the alarm does not change the budget.
-    if (!readsOnlyMarked && !isFollowing()) await budget.available(this.#scannedTable);
+    const { activity, store } = this.#options;
+    await this.#waitForBudget();
     const before = store.rows;
     await this.#pulls.run();
     if (store.rows > before) this.#schedule.reset();
     await this.#pullAlarm.wait(this.#schedule.next(activity.isVisible()));
+  }
+
+  /** What rings the alarm changes the budget only if a feed is followed from now on. */
+  async #waitForBudget(): Promise<void> {
+    const { budget, isFollowing, readsOnlyMarked } = this.#options;
+    while (!readsOnlyMarked && !isFollowing()) {
+      const waitMs = budget.waitMs(this.#scannedTable);
+      if (waitMs === 0) return;
+      await this.#pullAlarm.wait(waitMs);
+    }
   }
 
   async #pull(): Promise<boolean> {
