@@ -197,6 +197,59 @@ describe("a session with a feed", () => {
     assert.equal(world.local(key("1")), "newer");
   });
 
+  /** A session whose connections to the feed are counted. */
+  const counted = async (world: World) => {
+    let feeds = 0;
+    world.remote.openFeed = () => {
+      feeds += 1;
+      return Promise.resolve(new SilentFeed());
+    };
+    world.session.start();
+    await world.pass(5 * second);
+    return {
+      during: async (ms: number): Promise<number> => {
+        const before = feeds;
+        await world.pass(ms);
+        return feeds - before;
+      },
+    };
+  };
+
+  test("has no connection while the page is hidden, but for a moment", async () => {
+    const world = new World();
+    const { during } = await counted(world);
+    world.tell("focus");
+    world.tell("hidden");
+    assert.equal(await during(14 * minute), 0);
+    assert.equal(await during(2 * minute), 1);
+    world.tell("shown");
+    world.tell("focus");
+    assert.equal(await during(second), 1);
+    world.tell("hidden");
+    assert.equal(await during(14 * minute), 0);
+    assert.equal(world.session.status.isFollowing, true);
+  });
+
+  test("waits longer and longer if the store cannot note that all was read", async () => {
+    const world = new World();
+    const transact = world.store.transact.bind(world.store);
+    let isFull = true;
+    world.store.transact = (work) =>
+      transact((draft) => {
+        const result = work(draft);
+        if (isFull && draft.get("feed", "state")?.isComplete) throw new Error("The disk is full.");
+        return result;
+      });
+    const { during } = await counted(world);
+    const times = await during(10 * minute);
+    assert(times > 5 && times < 20, `${times} connections`);
+    assert.equal(String(world.session.status.storeError), "Error: The disk is full.");
+    isFull = false;
+    await during(2 * minute);
+    assert.equal(world.session.status.isFollowing, true);
+    assert.equal(world.session.status.storeError, undefined);
+  });
+
   test("shows that the table is missing, although the feed is opened again and again", async () => {
     const world = new World();
     let opened = 0;

@@ -17,6 +17,11 @@ export class Alarm {
     else this.#hasRung = true;
   }
 
+  /** Ends the wait, if the loop waits now. */
+  endWait(): void {
+    this.#wake?.();
+  }
+
   /** REQUIRES: one wait at a time. */
   async wait(ms: number): Promise<void> {
     if (!this.#hasRung) {

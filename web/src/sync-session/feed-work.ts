@@ -35,6 +35,7 @@ export class FeedWork {
   /** Nothing was missed when the last connection has ended. */
   #wasCurrent = false;
   #isClosedHere = false;
+  #storeFailure: { readonly error: unknown } | undefined; // of #complete()
   #readGap: number | undefined;
   #isFollowing = false;
   /** Resolves when the first try to follow the feed has succeeded or failed. */
@@ -76,10 +77,10 @@ export class FeedWork {
   onActivity(event: ActivityEvent): void {
     // A connection that the platform has lost may still seem to be open.
     if (event !== "focus") this.close();
-    this.#alarm.ring();
+    if (event !== "hidden" && event !== "offline") this.#alarm.endWait();
   }
 
-  /** One connection, and the wait after it. */
+  /** One connection, and the wait after it. Rejects if the store fails. */
   async step(): Promise<void> {
     const { gate, time } = this.#options;
     await gate.opened();
@@ -87,6 +88,9 @@ export class FeedWork {
     this.#isClosedHere = false;
     const began = time.now().monotonicMs;
     const end = await this.#follower.follow().finally(() => this.#update());
+    const failed = this.#storeFailure;
+    this.#storeFailure = undefined;
+    if (failed) throw failed.error;
     if (end.kind === "gap" || end.kind === "renewed") return;
     const isSteady = this.#wasCurrent && time.now().monotonicMs - began >= steadyMs;
     if (isSteady) this.#failures = 0;
@@ -138,9 +142,10 @@ export class FeedWork {
       await this.#options.readAll();
       await this.#follower.complete(gap);
       this.#onFollowed();
-    } catch {
+    } catch (error) {
       // The store has failed. The next connection begins again with this.
       this.#readGap = undefined;
+      this.#storeFailure = { error };
       this.close();
     }
   }
