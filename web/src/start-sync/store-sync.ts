@@ -163,14 +163,13 @@ export class StoreSync implements OwnerSync {
     await this.#tables.get(table)?.session.stop();
     try {
       await endSync(this.#options.host, table, discards);
-      this.#tables.delete(table);
-      this.#errors.delete(table);
     } catch (error) {
       await this.#continue(table);
       throw error;
-    } finally {
-      this.#onChange();
     }
+    this.#tables.delete(table);
+    this.#errors.delete(table);
+    this.#onChange();
   }
 
   /** Syncs a table again whose session was stopped. Tries again later if the store fails. */
