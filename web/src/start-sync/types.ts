@@ -157,7 +157,11 @@ export interface TableSyncStatus {
   readonly outcomeUnknown: number;
   /** Changes that a scan by Timestamp should have brought, and that a later comparison found. */
   readonly missesRepaired: number;
-  /** The remote's change feed brings changes as they are made, so nothing is polled. */
+  /**
+   * The remote's change feed brings changes as they are made, so nothing is polled. It stays true
+   * while the page is hidden, and until the feed could not be opened three times: the next
+   * connection brings what was missed.
+   */
   readonly following: boolean;
   /** When the last complete pull began. While `following`: when the feed was heard last. */
   readonly lastPulledAt: Date | undefined;
