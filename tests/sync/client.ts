@@ -49,6 +49,7 @@ export type ClientRules = SyncRules & {
   readonly traits: Remote["traits"];
   readonly storageFails: boolean;
   readonly unloads: boolean;
+  readonly narrowsScope: boolean;
   drawRanges(): SyncRules["ranges"];
 };
 
@@ -168,11 +169,14 @@ class Process {
   /** When another process opened the store. */
   replacedAt = Number.POSITIVE_INFINITY;
   #frozenUntil = 0;
+  /** A connection keeps the keys that were allowed when it was opened, also at rest. */
+  readonly #comparesNowAndThen: boolean;
 
   constructor(client: Client, world: World, rules: ClientRules, store: FakeStore) {
     this.#client = client;
     this.#world = world;
     this.store = store;
+    this.#comparesNowAndThen = rules.narrowsScope;
     store.deliver = (result) => this.wait(result);
     this.status = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
     const { status } = this;
@@ -234,7 +238,7 @@ class Process {
     }
   }
 
-  /** Scans only if the feed has not brought everything, and compares rarely. */
+  /** Scans and compares only if the feed has not brought everything. */
   async #pullsBeside(follower: FeedFollower, puller: Puller): Promise<void> {
     for (let round = 1; ; ++round) {
       try {
@@ -246,7 +250,8 @@ class Process {
         ) {
           if (puller.deletes.isSettled) await follower.complete(gap);
         }
-        if (round % 20 === 0 || puller.deletes.awaitsCensus) await puller.census();
+        const isTime = this.#comparesNowAndThen && round % 20 === 0;
+        if (isTime || puller.deletes.awaitsCensus) await puller.census();
       } catch (error) {
         this.#onError(error);
       }

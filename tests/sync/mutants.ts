@@ -590,7 +590,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "confirms-every-mass-delete",
     "I9",
-    347,
+    830,
     "A mass delete is not probed.",
     edit(
       "delete-guard.ts",
@@ -609,7 +609,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-a-feed-for-the-newest",
     "I8 I9",
-    622,
+    115,
     "A change that a feed brings counts as newer than all that the client knows.",
     edit("feed-follower.ts", "Math.max(this.#sentAt, this.#ordered.get(key) ?? 0)", "draft.commit"),
   ),
@@ -623,7 +623,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "overlooks-gaps",
     "I8 I12 I15",
-    12842,
+    6000330,
     "A feed is complete although a table was deleted whose rows it has not named.",
     edit(
       "feed-follower.ts",
@@ -631,6 +631,28 @@ export const mutants: readonly Mutant[] = [
       "hasGap: progress.hasGap ||",
     ),
     edit("feed-follower.ts", "if (hasGap) {", "if (hasGap && this.#gaps < 0) {"),
+  ),
+  mutant(
+    "trusts-another-process",
+    "I8 I12 I15",
+    1272,
+    "A feed continues in another process of the remote, whatever commits it has.",
+    edit(
+      "feed-follower.ts",
+      "if (opened.store === state.store) return opened;",
+      "this.#progress = { ...state, store: opened.store, hasGap: false };\n    return opened;",
+    ),
+  ),
+  mutant(
+    "takes-any-commit-for-the-same",
+    "I8 I12 I15",
+    1948,
+    "A commit with the same sequence counts as the last one that was followed.",
+    edit(
+      "feed-follower.ts",
+      "if (sequence !== expected.sequence || witness !== expected.text) return false;",
+      "if (sequence !== expected.sequence) return false;",
+    ),
   ),
   mutant(
     "stores-the-position-first",

@@ -1,6 +1,7 @@
 // The feed of changes of the weak table, with what goes wrong with feeds: events are late, come
 // twice or not at all because the connection hangs; connections end; the log is cut; the server
-// starts again, perhaps with another store.
+// starts again, perhaps without its last commits, or with another store. Commits of other tables
+// move the position, too.
 
 import type {
   Feed,
@@ -20,7 +21,17 @@ export interface FedChange {
   readonly entry: HistoryEntry;
 }
 
-const chances = { ends: 0.04, hangs: 0.02, twice: 0.1, cutsLog: 0.04, restarts: 0.01 };
+const chances = {
+  ends: 0.04,
+  hangs: 0.02,
+  twice: 0.1,
+  cutsLog: 0.04,
+  restarts: 0.03,
+  losesCommits: 0.5, // if it starts again
+};
+const openingMs = 1; // from the head to the feed, at most: no response takes less
+const lostMax = 3; // commits of the table, in a power failure
+const beatMs = 100; // between two positions without changes, at most
 const latencyMs = 20; // at most
 const silentMs = 60; // after which a client takes a connection for lost
 
@@ -41,6 +52,16 @@ export class RemoteFeed {
     this.#table = table;
     this.#network = network;
     table.onCommit = (changes, hasGap) => this.#append(changes, hasGap);
+    this.#beat();
+  }
+
+  #beat(): void {
+    this.#scheduler.after(this.#scheduler.fraction(beatMs), () => {
+      if (this.#scheduler.chance(0.5)) this.#sequence += BigInt(1 + this.#scheduler.below(3));
+      const position = { sequence: this.#sequence, changes: [] };
+      for (const connection of this.#connections) connection.send(position);
+      this.#beat();
+    });
   }
 
   /** The name of the server's process, and of the store in it. */
@@ -57,6 +78,13 @@ export class RemoteFeed {
       this.#replaceStore();
       return;
     }
+    const event = this.#record(changes, hasGap);
+    for (const connection of this.#connections) connection.send(event);
+    if (this.#happens(chances.cutsLog)) this.#cutLog();
+    if (this.#happens(chances.restarts)) this.#restart();
+  }
+
+  #record(changes: readonly FeedChange[], hasGap: boolean): FeedEvent {
     this.#sequence += BigInt(1 + this.#scheduler.below(2));
     const sequence = this.#sequence;
     const etags = changes.map(({ row }) => row?.etag).join();
@@ -67,9 +95,7 @@ export class RemoteFeed {
     }
     const event = { sequence, changes, hasGap, witness };
     this.#log.push(event);
-    for (const connection of this.#connections) connection.send(event);
-    if (this.#happens(chances.cutsLog)) this.#cutLog();
-    if (this.#happens(chances.restarts)) this.#restart();
+    return event;
   }
 
   #cutLog(): void {
@@ -80,6 +106,27 @@ export class RemoteFeed {
   #restart(): void {
     this.#stores += 1;
     for (const connection of [...this.#connections]) connection.end();
+    if (this.#happens(chances.losesCommits)) this.#loseCommits();
+  }
+
+  /**
+   * A power failure takes the last commits back, also those of other tables. Others make them
+   * again: the table has the same rows then, by commits that perhaps have the same sequences.
+   */
+  #loseCommits(): void {
+    const kept = Math.max(0, this.#log.length - this.#scheduler.below(lostMax + 1));
+    const lost = this.#log.splice(kept);
+    const last = this.#log.at(-1)?.sequence ?? this.#cutAt;
+    const end = lost[0]?.sequence ?? this.#sequence + 1n;
+    this.#sequence = last + BigInt(this.#scheduler.below(Number(end - last)));
+    this.changes = this.changes.filter(({ sequence }) => sequence <= last);
+    this.#scheduler.trace("commits are lost", lost.length, String(this.#sequence));
+    const events = new Map<string, FeedEvent>(); // by key: the last one
+    for (const event of lost) for (const { key } of event.changes) events.set(key, event);
+    for (const event of lost) {
+      const changes = event.changes.filter(({ key }) => events.get(key) === event);
+      if (changes.length > 0 || event.hasGap) this.#record(changes, event.hasGap === true);
+    }
   }
 
   /** An empty store, with sequences that the clients may have seen of the store before. */
@@ -95,7 +142,6 @@ export class RemoteFeed {
   /** What a request is answered when it arrives. */
   open(since: bigint | undefined): OpenFeedAnswer {
     if (this.#table.isExpired) return { kind: "unauthorized" };
-    const after = since ?? this.#sequence;
     const connection = new Connection(this.#scheduler, {
       head: this.#sequence,
       store: this.store,
@@ -103,13 +149,24 @@ export class RemoteFeed {
       happens: (chance) => this.#happens(chances[chance]),
       onEnd: () => this.#connections.delete(connection),
     });
-    this.#connections.add(connection);
-    if (after < this.#cutAt || after > this.#sequence) connection.truncate();
-    for (const event of this.#log) if (event.sequence > after) connection.send(event);
-    connection.send({ sequence: this.#sequence, changes: [] });
+    const openingTakes = this.#scheduler.fraction(openingMs);
+    this.#scheduler.after(openingTakes, () => this.#begin(connection, since));
     const { head, kind, scope, store } = connection;
     const next = () => connection.next();
     return { kind, head, scope, store, next, close: () => connection.end() };
+  }
+
+  /** What is committed between the head and this is not in a feed that has no `since`. */
+  #begin(connection: Connection, since: bigint | undefined): void {
+    if (connection.store !== this.store) connection.end();
+    if (connection.hasEnded) return;
+    const after = since ?? this.#sequence;
+    this.#connections.add(connection);
+    if (after < this.#cutAt || after > this.#sequence) connection.truncate();
+    // Another table with which it shares the connection may need earlier events.
+    const from = this.#happens(chances.twice) ? after - 5n : after;
+    for (const event of this.#log) if (event.sequence > from) connection.send(event);
+    connection.send({ sequence: this.#sequence, changes: [] });
   }
 }
 
@@ -140,6 +197,10 @@ class Connection implements Omit<Feed, "close"> {
     this.head = options.head;
     this.store = options.store;
     this.scope = options.isForbidden ? "narrow" : "all";
+  }
+
+  get hasEnded(): boolean {
+    return this.#last !== undefined;
   }
 
   /** In order, each some time after it was sent. */
