@@ -17,7 +17,7 @@ import {
   type TableNumber,
   tableNumber,
 } from "./hidden-keys.ts";
-import { encodeValue } from "./opaque-value.ts";
+import { type BinaryProperties, encodeValue } from "./opaque-value.ts";
 import { bytesMax, countBesideOwn, ownName, sizeOf } from "./own-properties.ts";
 import { etagOf, storeTicksAtEpoch } from "./timestamps.ts";
 
@@ -48,8 +48,13 @@ export class Changes {
     else this.#addOpaque(table, key, value);
   }
 
-  #put(table: TableNumber, key: RowKey, properties: Properties, ticks?: Ticks): void {
-    const entity = Object.fromEntries(properties);
+  #put(
+    table: TableNumber,
+    key: RowKey,
+    properties: Properties | BinaryProperties,
+    ticks?: Ticks,
+  ): void {
+    const entity = Object.fromEntries<unknown>(properties);
     const timestamp = ticks === undefined ? 0n : ticks + storeTicksAtEpoch;
     this.#add(table, { operation: { kind: "insertOrReplace", ...key, entity }, timestamp });
   }

@@ -321,7 +321,7 @@ function readValue(table: OpaqueTable, rows: readonly HiddenRow[]): unknown {
   if (first === undefined) return undefined;
   const place = places[table];
   const areAll = !place.isChunked || rows.every(isChunk);
-  const value = areAll ? decodeValue(rows.map(({ properties }) => properties)) : undefined;
+  const value = areAll ? decodeValue(rows.map(({ binary }) => binary)) : undefined;
   if (isValid[table](value)) return value;
   if (place.mayBeAbsent) return undefined;
   if (table === "settling") return true; // that there is a row says everything
@@ -329,7 +329,7 @@ function readValue(table: OpaqueTable, rows: readonly HiddenRow[]): unknown {
 }
 
 function hashedEntry(row: HiddenRow | undefined): [key: string | undefined, value: unknown] {
-  const entry = row && decodeValue([row.properties]);
+  const entry = row && decodeValue([row.binary]);
   const isEntry = Array.isArray(entry) && typeof entry[0] === "string";
   return isEntry && isValid.scans(entry[1]) ? (entry as [string, unknown]) : [undefined, undefined];
 }

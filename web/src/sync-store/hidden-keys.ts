@@ -28,6 +28,10 @@ export type TableNumber = (typeof tableNumber)[keyof typeof tableNumber];
 /** The tables whose values are only for sync, and where they are. */
 export type OpaqueTable = Exclude<TableName, "rows" | "bases" | "outbox">;
 
+/** Whether the table with this number is one of them. */
+export const isOpaque = (table: TableNumber): boolean =>
+  table >= tableNumber.parked && table <= tableNumber.state;
+
 /**
  * Where a table is. `keys`: those of entities; or PartitionKeys; or any text, of which a hash is
  * the RowKey. `isChunked`: a value may need several rows, which have the key and a number of three

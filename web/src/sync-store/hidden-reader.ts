@@ -5,7 +5,7 @@ import { RequestEncoder } from "../client/request-encoder.ts";
 import { ResponseDecoder } from "../client/response-decoder.ts";
 import { ShapeCache } from "../client/row-shapes.ts";
 import type { Engine, PartsNeeded } from "../wasm/engine.ts";
-import type { RowKey, TableNumber } from "./hidden-keys.ts";
+import { isOpaque, type RowKey, type TableNumber } from "./hidden-keys.ts";
 import { decodeRowPage, type HiddenRow, type RowPage } from "./row-decoder.ts";
 
 /** A read needs parts that are not in memory. */
@@ -83,14 +83,14 @@ export class HiddenReader {
   }
 
   #read(table: TableNumber, message: Uint8Array): RowPage {
-    return this.#pageOf(this.#responseTo(table, message));
+    return this.#pageOf(table, this.#responseTo(table, message));
   }
 
   /** Returns undefined if there is no such row. Most reads are of absent rows. */
   #readRow(table: TableNumber, message: Uint8Array): RowPage | undefined {
     const response = this.#responseTo(table, message);
     const isAbsent = response[0] === responseKind.error && this.#isNotFound(response);
-    return isAbsent ? undefined : this.#pageOf(response);
+    return isAbsent ? undefined : this.#pageOf(table, response);
   }
 
   #responseTo(table: TableNumber, message: Uint8Array): Uint8Array {
@@ -100,10 +100,10 @@ export class HiddenReader {
     return response;
   }
 
-  #pageOf(response: Uint8Array): RowPage {
+  #pageOf(table: TableNumber, response: Uint8Array): RowPage {
     const copy = response.slice();
     return this.#decoder.message(copy, responseKind.page, (reader) =>
-      decodeRowPage(reader, copy, this.#shapes),
+      decodeRowPage(reader, copy, this.#shapes, isOpaque(table)),
     );
   }
 

@@ -1,6 +1,5 @@
 // Values that only sync reads, as bytes in properties of hidden rows (VALUES.md).
 
-import type { Value } from "../sync/value.ts";
 import { isPlatformObject } from "../util/platform-objects.ts";
 
 // A Binary property has at most 64 KiB, and a row at most 1 MiB.
@@ -13,15 +12,18 @@ const version = 1;
 const utf8 = new TextEncoder();
 const text = new TextDecoder("utf-8", { fatal: true });
 
+/** The Binary properties of a row, by name. */
+export type BinaryProperties = ReadonlyMap<string, Uint8Array>;
+
 /** The properties of the rows that hold the value. */
-export function encodeValue(value: unknown): Map<string, Value>[] {
+export function encodeValue(value: unknown): BinaryProperties[] {
   const bytes = utf8.encode(JSON.stringify([version, value], replace));
-  const rows: Map<string, Value>[] = [];
+  const rows: BinaryProperties[] = [];
   for (let at = 0; at < bytes.length || rows.length === 0; ) {
-    const row = new Map<string, Value>();
+    const row = new Map<string, Uint8Array>();
     for (let i = 0; i < propertiesPerRow && at < bytes.length; ++i) {
       const chunk = bytes.subarray(at, at + propertyBytesMax);
-      row.set(`V${i}`, { type: "Binary", value: base64Of(chunk) });
+      row.set(`V${i}`, chunk);
       at += chunk.length;
     }
     rows.push(row);
@@ -30,7 +32,7 @@ export function encodeValue(value: unknown): Map<string, Value>[] {
 }
 
 /** Returns undefined if the rows do not hold a value, or one of a later version. */
-export function decodeValue(rows: readonly ReadonlyMap<string, Value>[]): unknown {
+export function decodeValue(rows: readonly BinaryProperties[]): unknown {
   const chunks = rows.flatMap(chunksOf);
   const all = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
@@ -47,25 +49,14 @@ export function decodeValue(rows: readonly ReadonlyMap<string, Value>[]): unknow
 }
 
 /** In the order of their names: the store may return properties in any order. */
-function chunksOf(row: ReadonlyMap<string, Value>): Uint8Array[] {
+function chunksOf(row: BinaryProperties): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let i = 0; i < propertiesPerRow; ++i) {
-    const value = row.get(`V${i}`);
-    if (value?.type === "Binary") chunks.push(bytesOf(String(value.value)));
+    const chunk = row.get(`V${i}`);
+    if (chunk) chunks.push(chunk);
   }
   return chunks;
 }
-
-function base64Of(bytes: Uint8Array): string {
-  let binary = "";
-  const step = 4096; // the arguments of a call are limited
-  for (let at = 0; at < bytes.length; at += step)
-    binary += String.fromCharCode(...bytes.subarray(at, at + step));
-  return btoa(binary);
-}
-
-const bytesOf = (base64: string): Uint8Array =>
-  Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 
 // JSON has neither maps, sets nor bigints, and no -0, NaN and infinities. Values of properties have
 // these as numbers of Edm type Double.
