@@ -384,6 +384,24 @@ export const mutants: readonly Mutant[] = [
     edit("settle.ts", "if (op.number <= upTo) log.drop(op, how);", "log.drop(op, how);"),
   ),
   mutant(
+    "overlooks-later-edits",
+    "I1",
+    1,
+    "An acknowledgement overlooks later operations of its keys.",
+    edit("outbox-index.ts", "number > upTo", "number > upTo && upTo < 0"),
+  ),
+  mutant(
+    "overlooks-new-edits",
+    "I1",
+    1,
+    "Operations that were added since the last push are not noted.",
+    edit(
+      "outbox-index.ts",
+      "this.note(view, readOutbox(view, partition, { from: outboxKey(partition, this.#unread) }));",
+      "",
+    ),
+  ),
+  mutant(
     "clears-newer-marks",
     "I10 I12",
     68,

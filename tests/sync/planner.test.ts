@@ -39,6 +39,7 @@ const { fenceToken, isSendable, operationFor, operationsOf, receiptOperation } =
 );
 const { markKey } = await import("../../web/src/sync/marks.ts");
 const { areSameObservations, decideOutcome } = await import("../../web/src/sync/outcome.ts");
+const { OutboxIndex } = await import("../../web/src/sync/outbox-index.ts");
 const { isUnread, outboxKey, PartitionLog } = await import("../../web/src/sync/partition-log.ts");
 const { discardParked, parkAll, pendingPartitions, planPush, retryParked } = await import(
   "../../web/src/sync/plan-push.ts"
@@ -422,10 +423,15 @@ describe("the outcome of a push", () => {
   });
   const applied = { outcome: "applied", policy: "remote", mayArrive: false } as const;
 
-  function pushed(store: ReturnType<typeof newStore>, hasReceipts = false): FrozenPush {
+  function pushed(
+    store: ReturnType<typeof newStore>,
+    hasReceipts = false,
+    groupsMax = input.groupsMax,
+  ): FrozenPush {
     let push: FrozenPush | undefined;
     store.transact((draft) => {
-      const plan = planPush(draft, "p", { ...rules, hasReceipts }, { isSettled: true, ...input });
+      const more = { ...input, isSettled: true, groupsMax };
+      const plan = planPush(draft, "p", { ...rules, hasReceipts }, more);
       if (plan.kind === "push") push = plan.push;
     });
     return push as FrozenPush;
@@ -475,6 +481,67 @@ describe("the outcome of a push", () => {
     assert(!areSameObservations(first, observe({ 1: ours, 2: undefined })));
     const same = version(row({ a: 2 }), "9"); // Azurite gives two versions one ETag
     assert(!areSameObservations(first, observe({ 1: ours, 2: same })));
+  });
+
+  describe("that is settled with an index", () => {
+    const edit = (store: ReturnType<typeof newStore>, group: number, ...names: string[]) =>
+      store.write(group, new Map(names.map((name) => [key(name), () => row({ a: group })])));
+
+    /** Returns the groups whose operations were read, of one that has the first group. */
+    function settle(store: ReturnType<typeof newStore>, index: InstanceType<typeof OutboxIndex>) {
+      const push = pushed(store, false, 1);
+      const rows = push.members.map(
+        ({ key: of, intended }) => [of, intended as Properties] as const,
+      );
+      const observations = new Map(
+        rows.map(([of, intended]) => [of, { row: version(intended, "1"), sentAt: 99 }]),
+      );
+      const read: number[] = [];
+      store.transact((draft) => {
+        const { entries } = draft;
+        draft.entries = function* (table, from, to) {
+          for (const entry of entries.call(this, table, from, to)) {
+            if (table === "outbox") read.push((entry[1] as OutboxOp).group);
+            yield entry as never;
+          }
+        };
+        finishPush(draft, push, { ...applied, observations }, keeps, index);
+      });
+      return read;
+    }
+
+    test("reads new operations and its own, but keeps later ones of its keys", () => {
+      const [store, index] = [newStore(), new OutboxIndex()];
+      edit(store, 1, "1", "2");
+      edit(store, 2, "3");
+      edit(store, 3, "1");
+      edit(store, 4, "4");
+      assert.deepEqual(settle(store, index), [1, 1, 2, 3, 4]); // the first push reads all
+      assert.equal(store.view.get("bases", key("1"))?.kind, "row");
+      assert.equal(store.view.get("bases", key("2")), undefined);
+      edit(store, 5, "3");
+      edit(store, 6, "3");
+      assert.deepEqual(settle(store, index), [5, 6, 2]);
+      assert.equal(store.view.get("bases", key("3"))?.kind, "row");
+      assert.deepEqual(store.view.get("rows", key("3"))?.properties, row({ a: 6 }));
+      assert.deepEqual(store.keys("outbox").length, 4);
+    });
+
+    test("does not see later operations that have left the outbox", () => {
+      const [store, index] = [newStore(), new OutboxIndex()];
+      for (const [at, name] of ["1", "2", "2"].entries()) edit(store, at + 1, name);
+      settle(store, index);
+      const [, last = ""] = store.keys("outbox");
+      const op = store.view.get("outbox", last) as OutboxOp;
+      store.transact((draft) => {
+        const log = new PartitionLog(draft, "p", keeps);
+        log.drop(log.ops.find(({ number }) => number === op.number) as OutboxOp, "discarded");
+        log.updateRows();
+      });
+      settle(store, index);
+      assert.equal(store.view.get("bases", key("2")), undefined);
+      assert.deepEqual(store.view.get("rows", key("2"))?.properties, row({ a: 2 }));
+    });
   });
 
   test("stores the receipt that the next push sends", () => {
@@ -1221,6 +1288,7 @@ const planner = [
   "marks",
   "merge",
   "operation",
+  "outbox-index",
   "outcome",
   "partition-log",
   "plan-push",

@@ -606,3 +606,23 @@ test("a try that was rejected late may still be executed for the settle time", a
   await scheduler.run(answeredAt + 1200);
   assert.equal(store.keys("parked").length, 1);
 });
+
+test("many pending operations of a partition are read a few times, not by each push", async () => {
+  const world = await scripted({ limits: { operations: 10, bytes: 1 << 20 } });
+  const sent = answering(world);
+  const { view } = world.store;
+  const { entries } = view;
+  let read = 0;
+  view.entries = function* (table, from, to) {
+    for (const entry of entries.call(view, table, from, to)) {
+      if (table === "outbox") read += 1;
+      yield entry as never;
+    }
+  };
+  const edits = 1000;
+  for (let i = 1; i <= edits; ++i) write(world, i, key(String(i % 500).padStart(3, "0")));
+  await pushUntil(world, new Pusher(world.context, world.requests), 100_000);
+  assert.equal(outbox(world), "");
+  assert.equal(sent.length, edits / 10);
+  assert(read < 12 * edits, `${read} operations were read.`);
+});

@@ -4,6 +4,7 @@ import type { Rejection } from "./answer.ts";
 import { type ConflictPolicy, resolveConflicts } from "./conflict.ts";
 import type { Draft } from "./draft.ts";
 import type { FrozenPush, RemoteRow, Version } from "./hidden-tables.ts";
+import { OutboxIndex } from "./outbox-index.ts";
 import type { Observation, Observations, Outcome } from "./outcome.ts";
 import { PartitionLog, type RowFilter } from "./partition-log.ts";
 import { closeUnknown, parkRejected, resend, settleApplied } from "./settle.ts";
@@ -20,7 +21,8 @@ export interface FinishedPush {
 }
 
 /**
- * Does nothing if the store has another push by now: it was ended by another session.
+ * Does nothing if the store has another push by now: it was ended by another session. `index`: of
+ * the partition, kept from one of its pushes to the next.
  *
  * The receipt's new ETag is stored in this commit and never earlier: otherwise, after a crash
  * between the two commits, the same push would be sent under the new condition, and applied twice.
@@ -30,10 +32,11 @@ export function finishPush(
   push: FrozenPush,
   finished: FinishedPush,
   keeps: RowFilter,
+  index = new OutboxIndex(),
 ): void {
   if (draft.get("pushes", push.partition)?.token !== push.token) return;
   const { outcome, observations, policy, rejection, receiptEtag, mayArrive } = finished;
-  const log = new PartitionLog(draft, push.partition, keeps);
+  const log = logOf(draft, push, outcome, keeps, index);
   draft.delete("pushes", push.partition);
   draft.delete("tries", push.partition);
   if (receiptEtag === "absent") draft.delete("receipts", push.partition);
@@ -51,6 +54,21 @@ export function finishPush(
     if (rejection) parkRejected(log, push, rejection);
     else if (outcome === "notApplied") resolveConflicts(log, push, observations, policy);
   }
+}
+
+/** Has the operations that the outcome of the push concerns: most concern those after it, too. */
+function logOf(
+  draft: Draft,
+  push: FrozenPush,
+  outcome: FinishedPush["outcome"],
+  keeps: RowFilter,
+  index: OutboxIndex,
+): PartitionLog {
+  const isSettled = outcome === "applied" || outcome === "equal";
+  const ops = isSettled ? index.opsOf(draft, push) : undefined;
+  const log = new PartitionLog(draft, push.partition, keeps, ops);
+  if (ops === undefined) index.note(draft, log.ops);
+  return log;
 }
 
 /** The batch can be executed for as long as its entities are absent; no ETag ends that. */

@@ -10,7 +10,7 @@ import { applyChange, type Change } from "./change.ts";
 import type { Draft, TableView } from "./draft.ts";
 import { groupsOf } from "./groups.ts";
 import type { Base, OutboxOp, ParkedGroup, RemoteRow, Settlement } from "./hidden-tables.ts";
-import { type Key, type Partition, partitionOf, partitionRange } from "./keys.ts";
+import { type Key, type KeyRange, type Partition, partitionOf, partitionRange } from "./keys.ts";
 import { clearMark, markKey } from "./marks.ts";
 import type { Properties } from "./properties.ts";
 
@@ -34,11 +34,17 @@ export class PartitionLog {
   readonly #affected = new Set<Key>();
   readonly #basesBefore = new Map<Key, Base>(); // of keys that were rebased
 
-  constructor(draft: Draft, partition: Partition, keeps: RowFilter) {
+  /** `ops`: all of the partition in the outbox, or all of the keys that this copy is used for. */
+  constructor(
+    draft: Draft,
+    partition: Partition,
+    keeps: RowFilter,
+    ops: Iterable<OutboxOp> = readOutbox(draft, partition),
+  ) {
     this.draft = draft;
     this.partition = partition;
     this.keeps = keeps;
-    this.#ops = new Map([...readOutbox(draft, partition)].map((op) => [op.number, op]));
+    this.#ops = new Map([...ops].map((op) => [op.number, op]));
     this.#parked = new Map(readParked(draft, partition).map((parked) => [parked.group, parked]));
     for (const op of this.pending) {
       const ofKey = this.#byKey.get(op.key);
@@ -219,9 +225,13 @@ function resultOf(base: Properties | undefined, ops: readonly OutboxOp[]): Prope
   return ops.reduce((row, { change }) => applyChange(row, change), base);
 }
 
-/** Reads operations only as far as they are taken. */
-export function* readOutbox(view: TableView, partition: Partition): Generator<OutboxOp> {
-  const { from, to } = partitionRange(partition);
+/** Reads operations only as far as they are taken. `range`: only those between these keys. */
+export function* readOutbox(
+  view: TableView,
+  partition: Partition,
+  range: Partial<KeyRange> = {},
+): Generator<OutboxOp> {
+  const { from, to } = { ...partitionRange(partition), ...range };
   for (const [, op] of view.entries("outbox", from, to)) yield op;
 }
 

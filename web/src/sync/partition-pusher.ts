@@ -15,6 +15,7 @@ import { type FinishedPush, finishPush, observationsOfAnswer } from "./finish-pu
 import type { FrozenPush, Member } from "./hidden-tables.ts";
 import type { Key, Partition } from "./keys.ts";
 import { isSendable } from "./operation.ts";
+import type { OutboxIndex } from "./outbox-index.ts";
 import { areSameObservations, decideOutcome, type Evidence, type Observations } from "./outcome.ts";
 import { parkAll, planPush } from "./plan-push.ts";
 import { readMembers, readReceiptEvidence } from "./read-back.ts";
@@ -47,6 +48,7 @@ export interface PartitionMemory {
   settledAt: number;
   /** The groups of a push, after a request was rejected as a whole. */
   groupsMax: number;
+  readonly index: OutboxIndex;
   /** How many of the last pushes were refused though all members were at their Bases. */
   fruitless: number;
 }
@@ -269,7 +271,7 @@ export class PartitionPusher {
     const finished = { outcome, observations, policy, rejection, receiptEtag: etag, mayArrive };
     const commit = (by: ConflictPolicy) =>
       store.transact((draft) => {
-        finishPush(draft, push, { ...finished, policy: by }, rules.keeps);
+        finishPush(draft, push, { ...finished, policy: by }, rules.keeps, this.#memory.index);
         this.#requests.clock.store(draft);
       });
     try {

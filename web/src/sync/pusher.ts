@@ -2,6 +2,7 @@
 
 import type { SyncContext } from "./context.ts";
 import type { Partition } from "./keys.ts";
+import { OutboxIndex } from "./outbox-index.ts";
 import { type PartitionMemory, PartitionPusher } from "./partition-pusher.ts";
 import { forgetSettled, pendingPartitions } from "./plan-push.ts";
 import type { Requests } from "./requests.ts";
@@ -97,7 +98,8 @@ export class Pusher {
     let memory = this.#memories.get(partition);
     if (memory === undefined) {
       const { POSITIVE_INFINITY: groupsMax } = Number;
-      memory = { state: undefined, settledAt: this.#settledAt, groupsMax, fruitless: 0 };
+      const index = new OutboxIndex();
+      memory = { state: undefined, settledAt: this.#settledAt, groupsMax, index, fruitless: 0 };
       this.#memories.set(partition, memory);
     }
     return memory;
