@@ -138,6 +138,7 @@ export class Changes {
     const { number } = places[table];
     const at = rowKeyOf(key, places[table]);
     const rows = value === undefined ? [] : encodeValue(value);
+    if (table === "pushes") this.#view.written.add(key, rows, value);
     const written = new Set<string>();
     for (const [chunk, row] of rows.entries()) {
       const chunkAt = chunkKey(at, chunk);

@@ -29,13 +29,14 @@ import {
   textKeyOf,
 } from "./hidden-keys.ts";
 import { HiddenReader, type PageRows, type SyncEngine } from "./hidden-reader.ts";
-import { decodeValue } from "./opaque-value.ts";
+import { type BinaryProperties, decodeValue } from "./opaque-value.ts";
 import { ownName, withoutOwn } from "./own-properties.ts";
 import type { HiddenRow } from "./row-decoder.ts";
 import { type AheadLimits, RowsAhead } from "./rows-ahead.ts";
 import type { TouchedKeys } from "./touched-keys.ts";
 import { unreadableRow } from "./unreadable-row.ts";
 import { isValid } from "./value-checks.ts";
+import { WrittenValues } from "./written-values.ts";
 
 export const numberDigits = 16;
 
@@ -62,6 +63,8 @@ export class EngineView implements TableView {
   readonly #touched: TouchedKeys;
   readonly reader: HiddenReader;
   readonly #ahead: RowsAhead;
+  /** Pushes, by partition. */
+  readonly written = new WrittenValues();
   /** Keys that begin so have no operation since the commit. */
   #settled: { readonly beginning: string; readonly commit: number } | undefined;
 
@@ -199,7 +202,8 @@ export class EngineView implements TableView {
     }
     const row = place.isChunked ? undefined : this.#opaqueRow(place, key);
     const rows = place.isChunked ? this.chunksOf(table, key) : row ? [row] : [];
-    return readValue(table, rows);
+    const written = table === "pushes" && this.written.get(key, rows.map(binaryOf));
+    return written || readValue(table, rows);
   }
 
   #opaqueRow(place: Place, key: string): HiddenRow | undefined {
@@ -312,6 +316,8 @@ function* entryOf(
   if (value !== undefined) yield [key, value];
 }
 
+const binaryOf = ({ binary }: HiddenRow): BinaryProperties => binary;
+
 const isChunk = ({ rowKey }: RowKey, chunk: number): boolean =>
   rowKey.endsWith(chunkKey({ partitionKey: "", rowKey: "" }, chunk).rowKey);
 
@@ -321,7 +327,7 @@ function readValue(table: OpaqueTable, rows: readonly HiddenRow[]): unknown {
   if (first === undefined) return undefined;
   const place = places[table];
   const areAll = !place.isChunked || rows.every(isChunk);
-  const value = areAll ? decodeValue(rows.map(({ binary }) => binary)) : undefined;
+  const value = areAll ? decodeValue(rows.map(binaryOf)) : undefined;
   if (isValid[table](value)) return value;
   if (place.mayBeAbsent) return undefined;
   if (table === "settling") return true; // that there is a row says everything

@@ -20,8 +20,11 @@ const besideMax = 252 - ownNames.size;
 export const bytesMax = 512 * 1024;
 
 /** Returns the row's properties of the entity. */
-export const withoutOwn = (properties: Properties): Properties =>
-  new Map([...properties].filter(([name]) => !ownNames.has(name)));
+export function withoutOwn(properties: Properties): Properties {
+  const others = new Map(properties);
+  for (const name of ownNames) others.delete(name);
+  return others;
+}
 
 /** Returns how many of the properties, from the first on, fit into the row beside its own. */
 export function countBesideOwn(properties: Properties): number {
