@@ -68,6 +68,34 @@ function keepAlive(t: TestContext): void {
 }
 
 describe("a push", () => {
+  test("is answered before others are sent, so that a page asks once, but not for long", async (t) => {
+    keepAlive(t);
+    let answer = (_: Response) => {};
+    const people = await openPeople();
+    const { requests, fetch } = recorded((input, init) =>
+      requests.length > 1
+        ? people(input, init)
+        : new Promise((resolve) => {
+            answer = resolve;
+          }),
+    );
+    const push = (remote: ReturnType<typeof openRemote>, key: string) =>
+      remote.push(pushOf([inserted(`p\0${key}`)]), always);
+    const remote = openRemote({ fetch });
+    const pushes = ["1", "2", "3"].map((key) => push(remote, key));
+    await delay(50);
+    assert.equal(requests.length, 1);
+    const [first] = requests;
+    answer(await people(String(first?.url), first?.init));
+    const kinds = (await Promise.all(pushes)).map(({ kind }) => kind);
+    assert.deepEqual(kinds, ["applied", "applied", "applied"]);
+    requests.length = 0;
+    const slow = openRemote({ fetch });
+    void push(slow, "4");
+    assert.equal((await push(slow, "5")).kind, "applied");
+    assert.equal(requests.length, 2);
+  });
+
   test("is one batch of conditional operations, and always the same bytes", async () => {
     const etag = "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"";
     const base = { kind: "row", row: { properties: x(1), etag, timestamp: 1n } } as const;

@@ -83,6 +83,7 @@ interface Sent {
 const feedHeader = "x-entitable-changes";
 
 const timeoutMsDefault = 60_000;
+const firstPostMs = 2000;
 const retryAfterMsMax = 300_000; // a proxy may send any time
 
 /** Allowed in requests of a page without a preflight. */
@@ -94,6 +95,8 @@ export class Http {
   /** Without "/" at the end. */
   readonly base: string;
   readonly #signature: string;
+  #firstPost: Promise<HttpResult> | undefined;
+  #isPostAnswered = false;
   /** The path of the remote's feed of changes, if the last response has announced one. */
   feedPath: string | undefined;
 
@@ -115,7 +118,23 @@ export class Http {
     this.#authorizer.reject(madeWith);
   }
 
+  /**
+   * The first POST is answered before others are sent, or is waited for a while. A page may have to
+   * ask the server first, and requests that are sent together would each ask.
+   */
   async send(request: HttpRequest): Promise<HttpResult> {
+    if (request.method !== "POST" || this.#isPostAnswered) return await this.#exchange(request);
+    const first = this.#firstPost;
+    if (first) await new TimeLimit(firstPostMs).race(first).catch(() => {});
+    const post = this.#exchange(request);
+    this.#firstPost ??= post;
+    const result = await post;
+    if (typeof result === "object") this.#isPostAnswered = true;
+    else if (this.#firstPost === post) this.#firstPost = undefined;
+    return result;
+  }
+
+  async #exchange(request: HttpRequest): Promise<HttpResult> {
     const { timeoutMs = timeoutMsDefault } = this.#options;
     const sent = await this.#send(request, Math.min(timeoutMs, request.timeoutMs ?? timeoutMs));
     return typeof sent === "object" ? await this.#receive(sent, request.timeoutMs) : sent;
