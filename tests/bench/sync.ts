@@ -15,7 +15,9 @@ import { sizes } from "./sync/sizes.ts";
 
 const { values: options } = parseArgs({
   options: {
-    entities: { type: "string", default: "1000000" },
+    entities: { type: "string", default: "1000000" }, // of the download
+    edits: { type: "string", default: "10000" }, // made offline, a multiple of 100
+    seen: { type: "string", default: "60" }, // edits that another browser shows
     only: { type: "string", default: "download,edits,seen,rest,estimate,size" },
     places: { type: "string", default: "node,chromium" },
     poll: { type: "string", default: "1000" },
@@ -28,8 +30,8 @@ const flags = options.flags.split(" ").filter(Boolean);
 
 const parts: Readonly<Record<string, () => Promise<Measured[]>>> = {
   download: () => download(Number(options.entities), places, flags),
-  edits: () => offlineEdits(places, flags),
-  seen: () => seenEdits(Number(options.poll)),
+  edits: () => offlineEdits(Number(options.edits), places, flags),
+  seen: () => seenEdits(Number(options.seen), Number(options.poll)),
   rest: atRest,
   estimate,
   size: sizes,

@@ -19,8 +19,8 @@ export class BenchServer {
     this.#child = child;
   }
 
-  static async start(): Promise<BenchServer> {
-    const child = fork(new URL("server.ts", import.meta.url));
+  static async start({ hasFeed = false } = {}): Promise<BenchServer> {
+    const child = fork(new URL("server.ts", import.meta.url), hasFeed ? ["--feed"] : []);
     await once(child, "message");
     return new BenchServer(child);
   }

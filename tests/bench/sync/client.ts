@@ -1,6 +1,9 @@
 // What the client of a synced table does in a measurement; the same in a page and in Node.
 
-import type { Sync, SyncOptions } from "../../../web/src/start-sync/types.ts";
+import type { Sync, SyncOptions, SyncStatus } from "../../../web/src/start-sync/types.ts";
+import { type Key, keyOf } from "../../../web/src/sync/keys.ts";
+import type { Properties } from "../../../web/src/sync/properties.ts";
+import { type BatchRequest, batchRequest } from "../../../web/src/sync-remote/batch-request.ts";
 import type { OpenOptions, Store } from "../../../web/src/types.ts";
 import { type Entity, entityAt } from "../peers/workload.ts";
 
@@ -25,6 +28,7 @@ export class Client {
   readonly #options: ClientOptions;
   #opened: Store | undefined;
   #synced: Sync | undefined;
+  #feed: EventSource | undefined;
 
   constructor(loaded: Package, options: ClientOptions) {
     this.#package = loaded;
@@ -50,15 +54,8 @@ export class Client {
     const { schedule = {}, table, url } = this.#options;
     const began = performance.now();
     const options = { remote: { url }, tables: { [table]: {} }, schedule };
-    const sync = await this.#package.startSync(this.#store, options);
-    this.#synced = sync;
-    await new Promise<void>((resolve) => {
-      const end = sync.subscribe(({ phase }) => {
-        if (phase !== "idle" && phase !== "syncing") return;
-        end();
-        resolve();
-      });
-    });
+    this.#synced = await this.#package.startSync(this.#store, options);
+    await this.#until(({ phase }) => phase === "idle" || phase === "syncing");
     const ms = performance.now() - began;
     const { tables } = await this.#store.stats();
     const [{ rows = 0 } = {}] = tables.filter(({ name }) => name === table);
@@ -104,13 +101,9 @@ export class Client {
     return performance.now() - began;
   }
 
-  /**
-   * Edits entities while offline. Resolves when all edits are pushed, to the time before the
-   * pushes, in milliseconds since 1970.
-   */
-  async edit(entities: number, perPartition: number, version: number): Promise<number> {
-    const sync = this.#sync;
-    sync.pause();
+  /** Edits entities while sync is paused. Resolves when sync has counted all edits. */
+  async editOffline(entities: number, perPartition: number, version: number): Promise<void> {
+    this.#sync.pause();
     const rows = this.#store.table<Entity>(this.#options.table, { durability: "deferred" });
     const edits = Array.from({ length: entities }, (_, i) => {
       const { rowKey } = entityAt(i);
@@ -121,15 +114,56 @@ export class Client {
     });
     await Promise.all(edits);
     await this.#store.flush();
+    await this.#until(({ pending }) => pending === entities);
+  }
+
+  /**
+   * Resolves when all edits are pushed, to the time before the pushes, in milliseconds since 1970.
+   */
+  async push(): Promise<number> {
     const began = Date.now();
-    sync.resume();
-    while (await this.#isPending()) await delay(pendingPollMs);
+    this.#sync.resume();
+    await this.#until(({ pending }) => pending === 0);
     return began;
   }
 
-  async #isPending(): Promise<boolean> {
-    for await (const _ of this.#sync.pending()) return true;
-    return false;
+  /** Sends the batches of such edits, of as many partitions at once as sync does, and drops them. */
+  async sendBatches(entities: number, perPartition: number, version: number): Promise<number> {
+    const { table, url } = this.#options;
+    const partitions = Array.from({ length: entities / perPartition }, (_, partition) =>
+      Array.from({ length: perPartition / groupRows }, (_, group) => {
+        const first = partition * perPartition + group * groupRows;
+        const keys = Array.from({ length: groupRows }, (_, k) =>
+          keyOf(partitionKey(partition), entityAt(first + k).rowKey),
+        );
+        return batchOf(keys, version, `${url}/${table}`);
+      }),
+    );
+    const began = performance.now();
+    const left = partitions.values();
+    const worker = async () => {
+      for (const batches of left) for (const batch of batches) await sendBatch(url, batch);
+    };
+    await Promise.all(Array.from({ length: workers }, worker));
+    return performance.now() - began;
+  }
+
+  /** Resolves when sync follows the feed of the server. */
+  async follow(): Promise<void> {
+    await this.#until(({ following }) => following);
+  }
+
+  async #until(isReached: (status: SyncStatus) => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const end = this.#sync.subscribe((status) => {
+        if (!isReached(status)) return;
+        end();
+        resolve();
+      });
+      if (!isReached(this.#sync.status)) return;
+      end();
+      resolve();
+    });
   }
 
   /** Edits an entity. Resolves to the time before, in milliseconds since 1970. */
@@ -152,11 +186,38 @@ export class Client {
     }
   }
 
+  /** Puts a row at the server, without sync. Resolves to the time before. */
+  async putRow(table: string, rowKey: string): Promise<number> {
+    const { url } = this.#options;
+    const began = performance.timeOrigin + performance.now();
+    const response = await fetch(
+      `${url}/${table}(PartitionKey='${partitionKey(0)}',RowKey='${rowKey}')`,
+      { method: "PUT", headers: { "Content-Type": "application/json" }, body: "{}" },
+    );
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+    return began;
+  }
+
+  /** Resolves to the time at which the server's feed has brought the row. */
+  async hear(table: string, rowKey: string): Promise<number> {
+    this.#feed ??= new EventSource(`${this.#options.url}/_changes?table=${table}`);
+    const feed = this.#feed;
+    return await new Promise<number>((resolve) => {
+      const onMessage = ({ data }: MessageEvent<string>) => {
+        if (!data.includes(`"${rowKey}"`)) return;
+        feed.removeEventListener("message", onMessage);
+        resolve(performance.timeOrigin + performance.now());
+      };
+      feed.addEventListener("message", onMessage);
+    });
+  }
+
   async stop(): Promise<void> {
     await this.#synced?.stop();
   }
 
   async close(): Promise<void> {
+    this.#feed?.close();
     await this.#synced?.stop();
     await this.#opened?.close();
   }
@@ -164,6 +225,14 @@ export class Client {
 
 export const partitionKey = (partition: number): string => `p${String(partition).padStart(5, "0")}`;
 
-const pendingPollMs = 100; // each poll reads pending edits, which takes milliseconds
+function batchOf(keys: readonly Key[], version: number, tableUrl: string): BatchRequest {
+  const set: Properties = new Map([["version", { type: "Int32", value: version }]]);
+  const operations = keys.map((key) => ({ kind: "merge", key, set, etag: "*" }) as const);
+  return batchRequest(operations, crypto.randomUUID(), tableUrl, false);
+}
 
-const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+async function sendBatch(url: string, { headers, body }: BatchRequest): Promise<void> {
+  const response = await fetch(`${url}/$batch`, { method: "POST", headers, body });
+  const text = await response.text();
+  if (!response.ok || /^HTTP\/1\.1 [45]/m.test(text)) throw new Error(text);
+}

@@ -15,6 +15,7 @@ let requests: Requests = { all: 0, batches: 0, preflights: 0, pages: 0, response
 let lastBatchAt = 0;
 const server = await serve(store, {
   port: 0,
+  feed: process.argv.includes("--feed"),
   onRequest({ method, responseBytes, url }) {
     const isBatch = method === "POST" && url.includes("$batch");
     if (isBatch) lastBatchAt = Date.now();
