@@ -127,7 +127,7 @@ export class Client {
     return began;
   }
 
-  /** Sends the batches of such edits, of as many partitions at once as sync does, and drops them. */
+  /** Sends the batches of such edits, as many at once as sync does, and drops the answers. */
   async sendBatches(entities: number, perPartition: number, version: number): Promise<number> {
     const { table, url } = this.#options;
     const partitions = Array.from({ length: entities / perPartition }, (_, partition) =>

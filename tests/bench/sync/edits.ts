@@ -1,5 +1,6 @@
-// Edits that were made offline: the time until the last of them was pushed, and the requests. Beside
-// it, the least that this can take: the same batches, sent by a client that does nothing else.
+// Edits that were made offline: the time until the last of them was pushed, and the requests.
+// Beside them, the least that this can take: the same batches, sent by a client that does
+// nothing else.
 
 import { BenchServer } from "./bench-server.ts";
 import { type Measured, merged, seconds } from "./measured.ts";
