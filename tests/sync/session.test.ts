@@ -847,6 +847,35 @@ describe("a rejected credential", () => {
   });
 });
 
+describe("a credential that cannot be had", () => {
+  test("is no rejected one: it is tried again, even if rejections pause the session", async () => {
+    const world = await started({ pausesIfUnauthorized: true });
+    world.remote.failure = { kind: "unauthorized", lacksCredential: true };
+    world.write(key("1"), text("here"));
+    await world.pass(second);
+    const { error, isOnline, phase } = world.session.status;
+    assert.deepEqual([error, isOnline], ["noCredential", false]);
+    assert.notEqual(phase, "paused");
+    world.remote.failure = undefined;
+    await world.pass(2 * minute);
+    assert.equal(world.there(key("1")), "here");
+    assert.equal(world.session.status.error, undefined);
+    assert.equal(world.remote.refreshes, 0);
+  });
+
+  test("is no rejected one either while the session connects", async () => {
+    const world = new World({ pausesIfUnauthorized: true });
+    world.remote.failure = { kind: "unauthorized", lacksCredential: true };
+    world.session.start();
+    await world.pass(second);
+    const { error, isOnline, phase } = world.session.status;
+    assert.deepEqual([error, isOnline, phase], ["noCredential", false, "connecting"]);
+    world.remote.failure = undefined;
+    await world.pass(2 * minute);
+    assert.equal(world.session.status.phase, "idle");
+  });
+});
+
 test("a session continues what the process before it has frozen", async () => {
   const world = await started();
   world.remote.push = () => new Promise(() => {});

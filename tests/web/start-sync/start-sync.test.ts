@@ -184,6 +184,26 @@ describe("the status", () => {
     assert.match(sync.status.error?.hint ?? "", /rights/);
   });
 
+  test("says that there is no credential if the function for it rejects", async (t) => {
+    const world = await World.open(t);
+    await world.remotePeople.createTable();
+    let isThere = false;
+    const source = async () => {
+      if (!isThere) throw new TypeError("The application's server cannot be reached.");
+      return credential;
+    };
+    const send = world.remote.fetch as Fetch;
+    const remote = { url, credential: source, fetch: send };
+    const sync = await world.start({ remote, onUnauthorized: "pause" });
+    await until(() => sync.status.error !== undefined);
+    assert.equal(sync.status.error?.code, "NoCredential");
+    assert.match(sync.status.error?.message ?? "", /no credential for the table people/);
+    assert.deepEqual([sync.status.phase, sync.status.online], ["connecting", false]);
+    isThere = true;
+    await until(() => sync.status.phase === "idle");
+    assert.deepEqual([sync.status.error, sync.status.online], [undefined, true]);
+  });
+
   test("says that the remote has no table", async (t) => {
     const world = await World.open(t);
     const sync = await world.start();

@@ -197,7 +197,8 @@ describe("a request that failed as a whole", () => {
     }
     const malformed = errorJson("InvalidAuthenticationInfo", "Authentication information is not");
     assert.deepEqual(answer(malformed, [false], 400), { kind: "unauthorized" });
-    assert.deepEqual(answerOfBatch("unauthorized", [false], false), { kind: "unauthorized" });
+    const unsent = { kind: "unauthorized", lacksCredential: true };
+    assert.deepEqual(answerOfBatch("noCredential", [false], false), unsent);
   });
 
   test("is rejected if a proxy, or the service, will always refuse it", () => {

@@ -341,8 +341,10 @@ describe("a credential", () => {
       },
     });
     const push = pushOf([inserted("p\0a")]);
-    assert.equal((await remote.push(push, always)).kind, "unauthorized");
-    assert.equal((await remote.push(push, always)).kind, "unauthorized");
+    const unsent = await remote.push(push, always);
+    assert.deepEqual(unsent, { kind: "unauthorized", lacksCredential: true });
+    const { date: _, ...rejected } = await remote.push(push, always);
+    assert.deepEqual(rejected, { kind: "unauthorized" });
     assert.equal((await remote.read("p\0a")).kind, "unauthorized");
     assert.equal(calls, 2);
     await remote.refresh();

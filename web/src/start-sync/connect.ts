@@ -1,6 +1,7 @@
 // Connects a session to a table of the remote, which is created if something is to be pushed.
 
 import type { Failure } from "../sync/remote.ts";
+import { errorOf } from "../sync/requests.ts";
 import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import type { Http } from "../sync-remote/http.ts";
 import { HttpRemote, settleMsMin } from "../sync-remote/http-remote.ts";
@@ -86,5 +87,5 @@ async function createTable(http: Sender, table: string): Promise<Failure | undef
   // waits until the table is there.
   if (typeof result === "object" && result.status === 409 && failure.kind === "failed")
     return undefined;
-  return failure.kind === "unauthorized" ? { kind: "tableMissing" } : failure;
+  return errorOf(failure) === "unauthorized" ? { kind: "tableMissing" } : failure;
 }

@@ -59,6 +59,12 @@ function errorOf(table: string, { error, storeError }: SessionStatus): SyncError
         message: `The remote rejects the credential for the table ${table}.`,
         hint: "It needs the rights to query, add, update and delete, and must not have expired.",
       };
+    case "noCredential":
+      return {
+        code: "NoCredential",
+        message: `There is no credential for the table ${table} now.`,
+        hint: "The function that returns it has rejected, or takes too long. Sync calls it again.",
+      };
     case "tableMissing":
       return {
         code: "TableNotFound",

@@ -28,7 +28,8 @@ export interface SyncRemote {
   /**
    * A shared access signature, a token credential or, only outside of pages, an account key. A
    * function is called for the first request, and again when the remote has rejected what it
-   * returned. If the store is in a worker, the same is true of an object that is updated in place.
+   * returned, or when the function has rejected. If the store is in a worker, an object that is
+   * updated in place is asked again in the same cases.
    */
   credential?: Credential | (() => Promise<Credential>);
   /** Default: the platform's. */
@@ -176,7 +177,14 @@ export interface SyncStatus extends TableSyncStatus {
 }
 
 export interface SyncError {
-  readonly code: "Unauthorized" | "TableNotFound" | "HeadersHidden" | "RemoteClock" | "StoreFailed";
+  /** "NoCredential": the function that returns the credential, or the token, has rejected. */
+  readonly code:
+    | "Unauthorized"
+    | "NoCredential"
+    | "TableNotFound"
+    | "HeadersHidden"
+    | "RemoteClock"
+    | "StoreFailed";
   readonly message: string;
   /** How to fix it. */
   readonly hint: string;

@@ -21,7 +21,7 @@ export function answerOfBatch(
   hasReceipt: boolean,
 ): PushAnswer {
   if (result === "notSent") return { kind: "notSent" };
-  if (result === undefined || result === "unauthorized") return failureOf(result);
+  if (result === undefined || result === "noCredential") return failureOf(result);
   if (!isSuccess(result.status)) return answerOfError(result, deletes.length);
   const parts = partsOf(result.text);
   const [first] = parts ?? [];

@@ -58,9 +58,9 @@ export interface HttpResponse {
 
 /**
  * Undefined: there was no response, or no complete one. Perhaps the request was executed.
- * "notSent": its time had passed. "unauthorized": there was no credential, so it was not sent.
+ * "notSent": its time had passed. "noCredential": there was no credential, so it was not sent.
  */
-export type HttpResult = HttpResponse | "notSent" | "unauthorized" | undefined;
+export type HttpResult = HttpResponse | "notSent" | "noCredential" | undefined;
 
 /** The body of a response, as it arrives. */
 export interface HttpStream {
@@ -173,7 +173,7 @@ export class Http {
     const url = new URL(`${this.base}/${path}`);
     const authorized = this.#authorizer.authorize(url, now().wallMs);
     const added = await new TimeLimit(timeoutMs).race(authorized).catch(() => undefined);
-    if (added === undefined) return "unauthorized";
+    if (added === undefined) return "noCredential";
     try {
       const limit = new TimeLimit(periodMs, periodsMax);
       request.signal?.addEventListener("abort", () => limit.end());

@@ -166,7 +166,7 @@ const isSuccess = (result: HttpResult): boolean =>
 
 /** The service has said that it did not do it. */
 const isRefused = (result: HttpResult): boolean =>
-  result === "unauthorized" ||
+  result === "noCredential" ||
   (typeof result === "object" && result.status < 500 && serviceErrorOf(result.text) !== undefined);
 
 const isMissing = (result: HttpResult): boolean =>

@@ -43,7 +43,7 @@ export const isUnauthorized = (status: number): boolean => status === 401 || sta
 
 /** REQUIRES: it is a failure. */
 export function failureOf(response: HttpResult): Failure {
-  if (response === "unauthorized") return { kind: "unauthorized" };
+  if (response === "noCredential") return { kind: "unauthorized", lacksCredential: true };
   if (response === undefined || response === "notSent") return { kind: "failed" };
   const { status, text, retryAfterMs } = response;
   const code = serviceErrorOf(text)?.code;

@@ -14,9 +14,11 @@ export class Reachability {
   /** Undefined: nothing was sent yet. */
   isAnswering: boolean | undefined;
 
-  note({ kind }: { readonly kind: string }): void {
+  note(answer: { readonly kind: string; readonly lacksCredential?: true }): void {
+    const { kind } = answer;
     if (kind === "notSent") return;
-    this.isAnswering = kind !== "failed"; // otherwise, it is not the remote that answers
+    // Otherwise, it is not the remote that answers.
+    this.isAnswering = kind !== "failed" && !answer.lacksCredential;
     this.#failures = failures.includes(kind) ? this.#failures + 1 : 0;
     for (const [giveUp, most] of [...this.#waiting]) if (this.#failures >= most) giveUp();
   }

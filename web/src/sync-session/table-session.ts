@@ -8,7 +8,7 @@ import type { KeyRange } from "../sync/keys.ts";
 import { Puller } from "../sync/puller.ts";
 import { Pusher } from "../sync/pusher.ts";
 import type { Failure } from "../sync/remote.ts";
-import { Requests } from "../sync/requests.ts";
+import { errorOf, Requests } from "../sync/requests.ts";
 import { scanState } from "../sync/scan-state.ts";
 import type { ActivityEvent } from "./activity.ts";
 import type { Backlog } from "./backlog.ts";
@@ -304,11 +304,10 @@ export class TableSession {
     for (let tries = 0; ; ++tries) {
       const answer = await this.#askedRemote();
       this.#reachability.note(answer);
-      const { kind } = answer;
-      this.#connectError = kind === "unauthorized" || kind === "tableMissing" ? kind : undefined;
+      this.#connectError = errorOf(answer);
       this.#options.onChange();
       if (answer.kind === "connected") return answer;
-      if (kind === "unauthorized") this.#onUnauthorized();
+      if (this.#connectError === "unauthorized") this.#onUnauthorized();
       const { retry } = rulesOfService;
       await this.#time.backOff(backOffMs(answer, tries, retry, this.#time.random()));
     }

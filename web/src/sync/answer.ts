@@ -1,7 +1,7 @@
 // What an answer to a push means (PROTOCOL.md, Pushing 5 to 8).
 
 import type { FrozenPush, Version } from "./hidden-tables.ts";
-import type { PushAnswer } from "./remote.ts";
+import type { Failure, PushAnswer } from "./remote.ts";
 
 /** What is known about the tries of a push. It is lost with the process. */
 export interface Tries {
@@ -35,8 +35,7 @@ export type AnswerDecision =
   /** The whole request. The push may have been executed. */
   | { readonly kind: "rejected"; readonly rejection: Rejection }
   | { readonly kind: "notSent" }
-  | { readonly kind: "unauthorized" }
-  | { readonly kind: "tableMissing" };
+  | (Failure & { readonly kind: "unauthorized" | "tableMissing" });
 
 const conflicts = new Set([404, 409, 412]);
 

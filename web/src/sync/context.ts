@@ -31,8 +31,16 @@ export interface Suspects {
   readonly keys: readonly Key[];
 }
 
+/** "noCredential": none could be had, so nothing is sent. */
+export type RemoteError =
+  | "unauthorized"
+  | "noCredential"
+  | "tableMissing"
+  | "tokensHidden"
+  | "remoteClock";
+
 export interface SyncStatus {
-  error?: "unauthorized" | "tableMissing" | "tokensHidden" | "remoteClock" | undefined;
+  error?: RemoteError | undefined;
   /** Rows that seem to be deleted, but so many that the application must confirm it, by the id. */
   suspects: readonly Suspects[];
   missesRepaired: number;

@@ -22,8 +22,11 @@ export interface RemoteTraits {
 export type Failure =
   /** The network failed, 408, 429, 5xx, or not the service's response: perhaps executed. */
   | { readonly kind: "failed"; readonly retryAfterMs?: number | undefined }
-  /** The service's 401 or 403 of the whole request: the credential has expired. Not executed. */
-  | { readonly kind: "unauthorized" }
+  /**
+   * The service's 401 or 403 of the whole request: the credential has expired. Not executed.
+   * `lacksCredential`: there was no credential, so nothing was sent.
+   */
+  | { readonly kind: "unauthorized"; readonly lacksCredential?: true }
   /** The service's 404 TableNotFound. Not executed. */
   | { readonly kind: "tableMissing" };
 

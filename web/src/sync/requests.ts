@@ -2,7 +2,7 @@
 // credential, and notes the server's time.
 
 import { backOffMs } from "./back-off.ts";
-import type { SyncContext } from "./context.ts";
+import type { RemoteError, SyncContext } from "./context.ts";
 import type { RemoteRow, Ticks } from "./hidden-tables.ts";
 import type { Dated, Failure } from "./remote.ts";
 import { ServerClock } from "./server-clock.ts";
@@ -87,8 +87,9 @@ export class Requests {
       this.clock.learn(answer.date);
     }
     const { kind } = answer;
-    if (kind === "tableMissing" || kind === "unauthorized" || kind === "tokensHidden") {
-      this.#context.status.error = kind;
+    const error = errorOf(answer);
+    if (error !== undefined) {
+      this.#context.status.error = error;
     } else if (isOfService(answer) && this.#endsError(kind)) {
       this.#context.status.error = undefined;
     }
@@ -119,7 +120,7 @@ export class Requests {
   /** Waits after a failure, as long as backOffMs() says. */
   async waitAfter(failure: Failure, tries: number): Promise<void> {
     const { platform, remote, rules } = this.#context;
-    if (failure.kind === "unauthorized") await this.#pause(remote.refresh());
+    if (errorOf(failure) === "unauthorized") await this.#pause(remote.refresh());
     const ms = backOffMs(failure, tries, rules.retry, platform.random());
     await this.#pause(platform.backOff?.(ms) ?? platform.sleep(ms));
   }
@@ -145,6 +146,15 @@ export class Requests {
     while ((this.#samples[1]?.time ?? Number.POSITIVE_INFINITY) <= time) this.#samples.shift();
     return (this.#samples[0] as { commit: number }).commit;
   }
+}
+
+/** Returns what the status says after this answer, if it is an error. */
+export function errorOf(answer: Answer): RemoteError | undefined {
+  const { kind } = answer;
+  if ("lacksCredential" in answer) return "noCredential";
+  return kind === "tableMissing" || kind === "unauthorized" || kind === "tokensHidden"
+    ? kind
+    : undefined;
 }
 
 /** Not of a proxy or a captive portal, whose Date may be of any clock. */
