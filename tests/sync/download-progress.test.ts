@@ -104,6 +104,64 @@ describe("the progress of a download", () => {
     assert(remainingMs > 1500 && remainingMs < 4000, `${remainingMs}`);
   });
 
+  test("counts the entities that are read, if only their keys are scanned", () => {
+    let now = 0;
+    const range = { from: "" };
+    const progress = new DownloadProgress(
+      () => now,
+      [range],
+      () => false,
+      true,
+    );
+    const asked = { ...request(range), keysOnly: true };
+    progress.onPage(asked, page(3, "b\x001", "more"));
+    progress.onPage(asked, page(3, "b\x001", "more")); // the scan has begun again
+    progress.onPage({ ...asked, token: "more" }, page(1, "b\x002"));
+    assert.deepEqual([progress.status.rows, progress.status.fraction], [0, 0]);
+    now = 1000;
+    const { row: found } = row("b\x001");
+    progress.onRead("b\x001", { kind: "found", row: found, bytes: 50 });
+    assert.deepEqual(progress.status, {
+      rows: 1,
+      bytes: 750,
+      ranges: 1,
+      rangesDone: 0,
+      fraction: 0.25,
+      rowsPerSecond: 1,
+      remainingMs: 3000,
+    });
+    for (let reads = 0; reads < 3; ++reads)
+      progress.onRead("b\x002", { kind: "found", row: found });
+    assert.deepEqual([progress.status.rows, progress.status.rangesDone], [4, 1]);
+  });
+
+  test("has no rate during an outage, and then that of what arrives after it", () => {
+    let now = 0;
+    const progress = new DownloadProgress(
+      () => now,
+      ranges,
+      () => false,
+    );
+    const next = (atMs: number) => {
+      now = atMs;
+      progress.onPage(request({ from: "b", to: "c" }), page(1000, "b\x005", "more"));
+      return progress.status.rowsPerSecond;
+    };
+    next(1000);
+    assert.equal(next(2000), 1000);
+    now = 3000;
+    progress.onFailure(); // of one request, while others may be answered
+    assert.equal(progress.status.rowsPerSecond, 1000);
+    now = 60_000;
+    progress.onFailure();
+    assert.deepEqual([progress.status.rowsPerSecond, progress.status.remainingMs], [0, undefined]);
+    assert.equal(progress.status.rows, 2000);
+    assert.equal(next(100_000), 0); // nothing tells how long it took
+    assert.equal(next(101_000), 1000);
+    progress.interrupt();
+    assert.equal(progress.status.rowsPerSecond, 0);
+  });
+
   test("has nothing of queries for changes and of comparisons", () => {
     const progress = new DownloadProgress(
       () => 0,

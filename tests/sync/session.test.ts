@@ -890,6 +890,50 @@ test("a session continues what the process before it has frozen", async () => {
   assert.equal(world.session.status.pending, 0);
 });
 
+describe("the progress of a first download", () => {
+  const fill = (world: World, rows: number) => {
+    for (let i = 0; i < rows; ++i) world.change(key(String(i).padStart(4, "0")), text("there"));
+  };
+
+  test("has no rate while the platform is offline, or the remote does not answer", async () => {
+    const world = new World();
+    fill(world, 4500);
+    const { scan } = world.remote;
+    let pages = 0;
+    world.remote.scan = async (request) => {
+      pages += 1;
+      if (pages === 3) world.remote.failure = { kind: "failed" };
+      await new Promise<void>((resolve) => world.scheduler.after(second, resolve));
+      return await scan(request);
+    };
+    world.session.start();
+    await world.pass(3 * second);
+    assert((world.session.status.progress?.rowsPerSecond ?? 0) > 0);
+    await world.pass(minute);
+    const { fraction, remainingMs, rows, rowsPerSecond } = world.session.status.progress ?? {};
+    assert.deepEqual([rowsPerSecond, remainingMs, rows], [0, undefined, 1000]);
+    assert(fraction === undefined || fraction > 0);
+    world.remote.failure = undefined;
+    await world.pass(2 * minute);
+    assert.equal(world.session.status.progress, undefined);
+  });
+
+  test("counts what is read key by key, from a remote without a filter by Timestamp", async () => {
+    const world = new World();
+    world.remote.traits = { hasTimestampFilter: false, isSorted: false, staleReadMs: 0 };
+    fill(world, 200);
+    world.session.start();
+    await world.pass(second);
+    const { fraction = 0, rows = 0, rowsPerSecond = 0 } = world.session.status.progress ?? {};
+    assert(rows > 50 && rows < 200, `${rows}`);
+    assert(Math.abs(fraction - rows / 200) < 0.01, `${fraction}`);
+    assert(rowsPerSecond > 100, `${rowsPerSecond}`);
+    await world.pass(10 * second);
+    assert.equal(world.session.status.progress, undefined);
+    assert.equal(world.local(key("0199")), "there");
+  });
+});
+
 test("a first download asks for a page when the one before is stored", async () => {
   const world = new World();
   for (let i = 0; i < 2500; ++i) world.change(key(String(i).padStart(4, "0")), text("there"));

@@ -134,7 +134,7 @@ export interface SyncProgress {
   readonly rangesDone: number;
   /** From 0 to 1, estimated from keys. Undefined: not known yet. */
   readonly fraction: number | undefined;
-  /** In the last seconds. */
+  /** In the last seconds. 0 while the remote cannot be reached. */
   readonly rowsPerSecond: number;
   /** Estimated. Undefined: not known yet. */
   readonly remainingMs: number | undefined;

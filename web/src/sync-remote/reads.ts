@@ -89,7 +89,7 @@ const isRefused = (result: HttpResult): boolean => typeof result === "object" &&
 function found({ text }: HttpResponse, key: Key): ReadAnswer | undefined {
   const entity = parseTypedJson(text);
   const scanned = isJsonEntity(entity) ? rowOf(entity, false) : undefined;
-  if (scanned?.key === key) return { kind: "found", row: scanned.row };
+  if (scanned?.key === key) return { kind: "found", row: scanned.row, bytes: text.length };
   return scanned && key.includes("%") ? undefined : { kind: "failed" };
 }
 

@@ -1,7 +1,7 @@
-// How far the first download of a table has come, from the pages that arrive.
+// How far the first download of a table has come, from what arrives.
 
-import type { Key, KeyRange } from "../sync/keys.ts";
-import type { ScanAnswer, ScanRequest } from "../sync/remote.ts";
+import { isInRange, type Key, type KeyRange } from "../sync/keys.ts";
+import type { ReadAnswer, ScanAnswer, ScanRequest } from "../sync/remote.ts";
 import { KeyPositions } from "./key-positions.ts";
 
 export interface DownloadStatus {
@@ -20,7 +20,13 @@ interface RangeProgress {
   fraction: number | undefined;
   /** What an earlier process has read of it. */
   fractionBefore: number | undefined;
+  /** Of a table that is read key by key: so many keys are there, and so many were read. */
+  keys: number;
+  keysRead: number;
 }
+
+const fractionOfKeys = ({ keys, keysRead }: RangeProgress): number =>
+  keys === 0 ? 1 : Math.min(keysRead / keys, 1);
 
 const almostAll = 0.999; // only the last page tells that a range is done
 const recentMs = 10_000; // the rate is that of the last pages
@@ -29,21 +35,27 @@ export class DownloadProgress {
   readonly #now: () => number;
   readonly #ranges: readonly RangeProgress[];
   readonly #positions = new KeyPositions();
-  readonly #recent: { readonly at: number; readonly rows: number }[];
+  readonly #readsKeys: boolean;
+  #recent: { readonly at: number; readonly rows: number }[];
   #rows = 0;
   #bytes = 0;
   status: DownloadStatus;
 
-  /** `now`: the monotonic clock. `isDone`: whether an earlier process has read the range. */
+  /**
+   * `now`: the monotonic clock. `isDone`: whether an earlier process has read the range.
+   * `readsKeys`: nothing can be asked by Timestamp, so the keys are scanned, and each is read.
+   */
   constructor(
     now: () => number,
     ranges: readonly KeyRange[],
     isDone: (range: KeyRange) => boolean,
+    readsKeys = false,
   ) {
     this.#now = now;
+    this.#readsKeys = readsKeys;
     this.#ranges = ranges.map((range) => {
       const fraction = isDone(range) ? 1 : undefined;
-      return { range, fraction, fractionBefore: fraction };
+      return { range, fraction, fractionBefore: fraction, keys: 0, keysRead: 0 };
     });
     this.#recent = [{ at: now(), rows: 0 }];
     for (const { from, to } of ranges)
@@ -52,20 +64,68 @@ export class DownloadProgress {
   }
 
   /** The remote has answered a scan. Returns whether that was part of the download. */
-  onPage({ keysOnly, range, since }: ScanRequest, answer: ScanAnswer & { kind: "page" }): boolean {
-    if (keysOnly || since !== undefined) return false;
+  onPage(request: ScanRequest, answer: ScanAnswer & { kind: "page" }): boolean {
+    const { keysOnly, range, since, token } = request;
+    if (keysOnly !== this.#readsKeys || since !== undefined) return false;
     // The range that is asked for begins where the last process has ended.
     const read = this.#ranges.find((one) => one.range.to === range.to);
+    if (keysOnly) {
+      this.#onKeys(read, token === undefined && range.from === read?.range.from, answer);
+      return true;
+    }
     if (read) {
       read.fractionBefore ??= this.#fractionAt(range.from, read.range);
       const fraction = answer.token === undefined ? 1 : this.#fractionOfPage(answer, read.range);
       if (fraction !== undefined) read.fraction = Math.max(fraction, read.fraction ?? 0);
     }
-    this.#rows += answer.rows.length;
-    this.#bytes += answer.bytes ?? 0;
+    this.#onRows(answer.rows.length, answer.bytes);
+    return true;
+  }
+
+  /** `isFirst`: the page begins the range, perhaps again. */
+  #onKeys(
+    read: RangeProgress | undefined,
+    isFirst: boolean,
+    page: ScanAnswer & { kind: "page" },
+  ): void {
+    if (read) {
+      if (isFirst) read.keys = 0;
+      read.keys += page.rows.length;
+      if (page.token === undefined) read.fraction = fractionOfKeys(read);
+    }
+    this.#bytes += page.bytes ?? 0;
+    this.status = this.#current();
+  }
+
+  /** An entity was read by its key. */
+  onRead(key: Key, { bytes }: ReadAnswer & { kind: "found" }): void {
+    if (!this.#readsKeys) return;
+    const read = this.#ranges.find(({ range }) => isInRange(key, range));
+    if (read) {
+      read.fractionBefore ??= 0;
+      read.keysRead += 1;
+      if (read.fraction !== undefined) read.fraction = fractionOfKeys(read);
+    }
+    this.#onRows(1, bytes);
+  }
+
+  #onRows(rows: number, bytes = 0): void {
+    this.#rows += rows;
+    this.#bytes += bytes;
     this.#recent.push({ at: this.#now(), rows: this.#rows });
     this.status = this.#current();
-    return true;
+  }
+
+  /** A request has failed. If nothing has arrived for some time, the remote is gone. */
+  onFailure(): void {
+    const last = this.#recent.at(-1);
+    if (last && last.at <= this.#now() - recentMs) this.interrupt();
+  }
+
+  /** Nothing arrives for now. The rate is then that of what arrives after the interruption. */
+  interrupt(): void {
+    this.#recent = [];
+    this.status = { ...this.status, rowsPerSecond: 0, remainingMs: undefined };
   }
 
   #fractionOfPage({ rows }: ScanAnswer & { kind: "page" }, range: KeyRange): number | undefined {
@@ -111,7 +171,7 @@ export class DownloadProgress {
     const now = this.#now();
     while (this.#recent.length > 2 && (this.#recent[1]?.at ?? now) < now - recentMs)
       this.#recent.shift();
-    const first = this.#recent[0] as { at: number; rows: number };
-    return (this.#rows - first.rows) / Math.max(1, now - first.at);
+    const first = this.#recent[0];
+    return first ? (this.#rows - first.rows) / Math.max(1, now - first.at) : 0;
   }
 }

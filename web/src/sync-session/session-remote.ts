@@ -30,6 +30,8 @@ export interface SessionRemoteOptions {
   /** Called before another credential is asked for. */
   readonly onUnauthorized: () => void;
   readonly onPage: (request: ScanRequest, page: ScanAnswer & { kind: "page" }) => void;
+  readonly onRead: (key: Key, answer: ReadAnswer & { kind: "found" }) => void;
+  readonly onFailure: () => void;
   readonly onChange: () => void;
 }
 
@@ -55,8 +57,10 @@ export class SessionRemote implements Remote {
     return this.#send(() => this.#options.remote.fence(push, etag));
   }
 
-  read(key: Key): Promise<Dated<ReadAnswer>> {
-    return this.#send(() => this.#options.remote.read(key));
+  async read(key: Key): Promise<Dated<ReadAnswer>> {
+    const answer = await this.#send(() => this.#options.remote.read(key));
+    if (answer.kind === "found") this.#options.onRead(key, answer);
+    return answer;
   }
 
   readReceipt(partition: Partition): Promise<Dated<ReadAnswer>> {
@@ -96,12 +100,13 @@ export class SessionRemote implements Remote {
   }
 
   async #send<A extends { readonly kind: string }>(send: () => Promise<A>): Promise<A> {
-    const { gate, onChange, reachability } = this.#options;
+    const { gate, onChange, onFailure, reachability } = this.#options;
     const answer = await gate.pass(() => {
       onChange();
       return send();
     });
     reachability.note(answer);
+    if (!reachability.isAnswering) onFailure();
     onChange();
     return answer;
   }

@@ -225,6 +225,7 @@ export class TableSession {
     this.#gate.isOpen = isOnline && !this.#isPaused && !this.#isStopped;
     if (!this.#gate.isOpen) {
       this.#reachability.giveUp();
+      this.#progress?.interrupt();
       this.#work?.feed?.close();
     }
     this.#options.onChange();
@@ -343,6 +344,8 @@ export class TableSession {
       onPushed: (partition) => beacon?.onPushed(partition),
       onUnauthorized: () => this.#onUnauthorized(),
       onPage: (request, page) => this.#progress?.onPage(request, page),
+      onRead: (key, answer) => this.#progress?.onRead(key, answer),
+      onFailure: () => this.#progress?.onFailure(),
       onChange: this.#options.onChange,
     });
     const ranges = await rangesOf({ store, remote, split, partitions: settings.partitions });
@@ -351,6 +354,7 @@ export class TableSession {
     const context: SyncContext = { ...shared, store: this.#pulled, status: this.#pullStatus };
     const requests = await Requests.open(context);
     const puller = new Puller(context, requests);
+    const { hasTimestampFilter } = remote.traits;
     let feed: FeedWork | undefined;
     const isFollowing = () => feed?.isFollowing ?? false;
     const pull = this.#pullWork({
@@ -359,10 +363,10 @@ export class TableSession {
       isFollowing,
       heardAt: () => feed?.heardAt,
       beacon,
-      hasTimestampFilter: remote.traits.hasTimestampFilter,
+      hasTimestampFilter,
     });
     await pull.open();
-    if (!pull.isDownloaded) this.#progress = await this.#progressOf(ranges);
+    if (!pull.isDownloaded) this.#progress = await this.#progressOf(ranges, !hasTimestampFilter);
     if (connected.openFeed && settings.direction !== "push")
       feed = await this.#feedWork(context, requests, pull);
     const pushed = { ...shared, store: this.#pushed, status: this.#pushStatus };
@@ -392,11 +396,14 @@ export class TableSession {
     });
   }
 
-  async #progressOf(ranges: SyncRules["ranges"]): Promise<DownloadProgress> {
+  async #progressOf(ranges: SyncRules["ranges"], readsKeys: boolean): Promise<DownloadProgress> {
     const now = () => this.#time.now().monotonicMs;
     return await this.#store.read((view) => {
-      const isDone = (range: KeyRange) => scanState(view, range).watermark !== undefined;
-      return new DownloadProgress(now, ranges, isDone);
+      const isDone = (range: KeyRange) => {
+        const { comparedAt, watermark } = scanState(view, range);
+        return (readsKeys ? comparedAt : watermark) !== undefined;
+      };
+      return new DownloadProgress(now, ranges, isDone, readsKeys);
     });
   }
 

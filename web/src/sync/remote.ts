@@ -57,7 +57,12 @@ export type PushAnswer =
   | Failure;
 
 export type ReadAnswer =
-  | { readonly kind: "found"; readonly row: RemoteRow }
+  | {
+      readonly kind: "found";
+      readonly row: RemoteRow;
+      /** The size of the response's body, before compression. */
+      readonly bytes?: number | undefined;
+    }
   | { readonly kind: "absent" } // 404 ResourceNotFound
   | { readonly kind: "forbidden" } // the service's 403 of this key: outside of the SAS's key range
   | Failure;
