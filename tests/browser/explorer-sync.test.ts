@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import type { Sync } from "../../web/src/start-sync/types.ts";
+import type { Sync, SyncWrite } from "../../web/src/start-sync/types.ts";
 import type { Store } from "../../web/src/types.ts";
 import { packageFolder } from "../web/support/package.ts";
 import { PagesCheck } from "./support/axe.ts";
@@ -34,8 +34,17 @@ const sync = await startSync(store, {
   schedule: { minMs: 3600000 },
 });
 await sync.now();
-Object.assign(window, { store, sync, network });
-Object.assign(document.querySelector("table-explorer"), { store, sync });
+const element = document.querySelector("table-explorer");
+// Shows the sync with other members in place of its own.
+const show = (members) => {
+  const get = (_, name) => {
+    const member = members[name] ?? sync[name];
+    return typeof member === "function" ? member.bind(sync) : member;
+  };
+  element.sync = new Proxy(sync, { get });
+};
+Object.assign(window, { store, sync, network, show });
+Object.assign(element, { store, sync });
 `;
 
 /** The variables of the page. */
@@ -43,6 +52,7 @@ interface Application {
   store: Store;
   sync: Sync;
   parks: boolean;
+  show: (members: Partial<Sync>) => void;
 }
 
 let profile: Profile;
@@ -130,6 +140,56 @@ async function conflict(page: Page, table: Table): Promise<void> {
 }
 
 describe('the tab "Sync"', () => {
+  test("shows the next sync also if the reads of the last one never end", async () => {
+    const page = await openSync();
+    await page.evaluate(() => {
+      const { show } = globalThis as unknown as Application;
+      async function* never(): AsyncGenerator<SyncWrite> {
+        yield await new Promise<SyncWrite>(() => {});
+      }
+      show({ pending: never });
+    });
+    await put(page, "7", 7);
+    await page.evaluate(() => {
+      const { show, sync } = globalThis as unknown as Application;
+      sync.pause();
+      show({});
+    });
+    await put(page, "8", 8);
+    await items(page, "Outbox").filter({ hasText: "8" }).waitFor();
+    await tabs.leave(page);
+  });
+
+  test("counts what it lists, if it lists all", async () => {
+    const page = await openSync();
+    await page.evaluate(() => {
+      const { show, sync } = globalThis as unknown as Application;
+      show({ status: { ...sync.status, pending: 10 } }); // of an earlier moment
+    });
+    await list(page, "Outbox").getByText("The remote has every write.").waitFor();
+    await tabs.leave(page);
+  });
+
+  test("reads again from time to time, because what was compared becomes too old", async () => {
+    const page = await openSync();
+    await page.clock.install();
+    await page.evaluate(() => {
+      const { show, sync } = globalThis as unknown as Application;
+      let calls = 0;
+      const coverage = async () => {
+        calls += 1;
+        const comparedSince = calls === 1 ? new Date() : undefined;
+        return (await sync.coverage()).map((table) => ({ ...table, comparedSince }));
+      };
+      show({ coverage });
+    });
+    await page.clock.runFor(1000);
+    await figure(page, "lamps", "Versions compared").filter({ hasText: "all since" }).waitFor();
+    await page.clock.runFor(70_000);
+    await figure(page, "lamps", "Versions compared").filter({ hasText: "none" }).waitFor();
+    await tabs.leave(page);
+  });
+
   test("exists while the element has a sync", async () => {
     const page = await openSync();
     await explorer(page).evaluate((element) => Object.assign(element, { sync: undefined }));

@@ -25,6 +25,8 @@ class FakeSync {
   readonly tab: FakeTab;
   readonly calls: string[] = [];
   pending = 0;
+  lostWrites = 1;
+  lostRead = 0;
   hasEnded = false;
   phase: SyncStatus["phase"] = "idle";
   #listeners: (() => void)[] = [];
@@ -72,7 +74,10 @@ class FakeSync {
   }
 
   async *lost() {
-    yield lost;
+    for (let number = 1; number <= this.lostWrites; ++number) {
+      this.lostRead += 1;
+      yield lost;
+    }
   }
 
   async restore(id: string) {
@@ -250,6 +255,17 @@ describe("a tab that does not own the store", () => {
     assert.deepEqual([results.get("list"), results.get("restore")], [[lost], "done"]);
     const error = results.get("error");
     assert(error instanceof StoreError && error.code === "ValidationFailed");
+  });
+
+  test("gets no more of a list than it asks for", async () => {
+    const { a, syncs, world } = await openTwo();
+    const owner = a.own as FakeSync;
+    owner.lostWrites = 10_000;
+    const counts: number[] = [];
+    for (const sync of syncs)
+      void listOf(sync.lost({ top: 3 })).then(({ length }) => counts.push(length));
+    for (let passes = 0; passes < 3; ++passes) await world.pass();
+    assert.deepEqual([counts, owner.lostRead], [[3, 3], 6]);
   });
 
   test("pauses and resumes the owner", async () => {

@@ -10,6 +10,7 @@ import { readWaiting, SyncWaiting } from "./sync-waiting.ts";
 
 const restMs = 300; // between two reads
 const readingShare = 0.05; // of the time
+const agingMs = 60_000; // after which what was compared is read again: it can have become too old
 
 export class SyncPanel {
   readonly element: HTMLElement;
@@ -26,6 +27,8 @@ export class SyncPanel {
   #isDrawScheduled = false;
   #isReading = false; // or rests after it
   #isReadDue = false;
+  #turn = 0; // counts the syncs that were shown: a read of an earlier one may never end
+  #aging: ReturnType<typeof setTimeout> | undefined;
 
   constructor(dom: SyncDom) {
     const { h } = dom;
@@ -78,6 +81,9 @@ export class SyncPanel {
     this.#waiting.clear();
     this.#error.hidden = true;
     this.#sync = undefined;
+    this.#turn += 1;
+    this.#isReading = false;
+    clearTimeout(this.#aging);
   }
 
   // An element that is not displayed, such as one in a tab behind another, has no rectangles.
@@ -127,19 +133,23 @@ export class SyncPanel {
     if (this.#isReading || sync.status.phase === "stopped") return;
     this.#isReading = true;
     this.#isReadDue = false;
+    const turn = this.#turn;
     const from = performance.now();
     await this.#showReads(sync).catch((error) => {
       if (sync === this.#sync) this.#fail(error, "reading");
     });
     const ms = Math.max(restMs, (performance.now() - from) / readingShare);
     setTimeout(() => {
+      if (turn !== this.#turn) return;
       this.#isReading = false;
       if (this.#isReadDue && this.#isSeen) this.#onChange();
     }, ms);
+    if (turn !== this.#turn) return;
+    clearTimeout(this.#aging);
+    this.#aging = setTimeout(() => this.#onChange(), agingMs);
   }
 
   async #showReads(sync: Sync): Promise<void> {
-    const { status } = sync;
     const [waiting, coverage, estimate] = await Promise.all([
       readWaiting(sync),
       sync.coverage(),
@@ -147,7 +157,7 @@ export class SyncPanel {
     ]);
     if (sync !== this.#sync) return;
     if (this.#errorSource === "reading") this.#error.hidden = true;
-    this.#waiting.show(waiting, status);
+    this.#waiting.show(waiting, sync.status);
     this.#status.showCoverage(coverage);
     this.#status.showEstimate(estimate);
   }

@@ -24,22 +24,24 @@ export interface Waiting {
 
 /** Reads the first of each. */
 export async function readWaiting(sync: Sync): Promise<Waiting> {
+  const options = { top: shownMost };
   const [pending, parked, lost] = await Promise.all([
-    firstOf(sync.pending()),
-    firstOf(sync.parked()),
-    firstOf(sync.lost()),
+    listOf(sync.pending(options)),
+    listOf(sync.parked(options)),
+    listOf(sync.lost(options)),
   ]);
   return { pending, parked, lost };
 }
 
-async function firstOf<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const first: T[] = [];
-  for await (const item of items) {
-    first.push(item);
-    if (first.length === shownMost) break;
-  }
-  return first;
+async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
 }
+
+/** `counted`: at another moment than the list was read, so a list that was read whole is right. */
+const totalOf = (items: readonly unknown[], counted: number): number =>
+  items.length < shownMost ? items.length : counted;
 
 export class SyncWaiting {
   readonly element: HTMLElement;
@@ -85,9 +87,9 @@ export class SyncWaiting {
   }
 
   show({ lost, parked, pending }: Waiting, status: SyncStatus): void {
-    this.#pending.show(pending, status.pending);
-    this.#parked.show(parked, status.parked);
-    this.#lost.show(lost, status.lost);
+    this.#pending.show(pending, totalOf(pending, status.pending));
+    this.#parked.show(parked, totalOf(parked, status.parked));
+    this.#lost.show(lost, totalOf(lost, status.lost));
   }
 
   showSuspects(suspects: readonly SuspectDeletes[]): void {

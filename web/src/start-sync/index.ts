@@ -16,6 +16,7 @@ export type {
   SyncEntity,
   SyncError,
   SyncEstimate,
+  SyncListOptions,
   SyncOptions,
   SyncPhase,
   SyncProgress,

@@ -7,6 +7,7 @@ import type {
   ParkedWrites,
   Sync,
   SyncCoverage,
+  SyncListOptions,
   SyncReport,
   SyncWrite,
 } from "./types.ts";
@@ -26,16 +27,16 @@ export abstract class SyncCalls
     return this.call({ method: "now" });
   }
 
-  async *pending(): AsyncGenerator<SyncWrite> {
-    yield* await this.call<SyncWrite[]>({ method: "pending" });
+  async *pending({ top }: SyncListOptions = {}): AsyncGenerator<SyncWrite> {
+    yield* await this.call<SyncWrite[]>({ method: "pending", top });
   }
 
-  async *parked(): AsyncGenerator<ParkedWrites> {
-    yield* await this.call<ParkedWrites[]>({ method: "parked" });
+  async *parked({ top }: SyncListOptions = {}): AsyncGenerator<ParkedWrites> {
+    yield* await this.call<ParkedWrites[]>({ method: "parked", top });
   }
 
-  async *lost(): AsyncGenerator<LostWrite> {
-    yield* await this.call<LostWrite[]>({ method: "lost" });
+  async *lost({ top }: SyncListOptions = {}): AsyncGenerator<LostWrite> {
+    yield* await this.call<LostWrite[]>({ method: "lost", top });
   }
 
   retry(id: string): Promise<void> {
@@ -59,9 +60,9 @@ export abstract class SyncCalls
   }
 }
 
-/** Makes a call of another tab or thread. Lists are read to their ends. */
+/** Makes a call of another tab or thread. Lists are read to their ends, or to `top`. */
 export function run(sync: OwnerSync, call: MethodCall): Promise<unknown> {
-  const { id = "", method, pending } = call;
+  const { id = "", method, pending, top } = call;
   switch (method) {
     case "now":
     case "coverage":
@@ -69,12 +70,25 @@ export function run(sync: OwnerSync, call: MethodCall): Promise<unknown> {
     case "pending":
     case "parked":
     case "lost":
-      return listOf<unknown>(sync[method]());
+      return listOf<unknown>(firstOf<unknown>(sync[method]({ top }), top));
     case "endTable":
       return sync.endTable(id, pending && { pending });
     default:
       return sync[method](id);
   }
+}
+
+export async function* firstOf<T>(
+  items: AsyncIterable<T>,
+  top = Number.POSITIVE_INFINITY,
+): AsyncGenerator<T> {
+  let count = 0;
+  if (top > 0)
+    for await (const item of items) {
+      yield item;
+      count += 1;
+      if (count >= top) return;
+    }
 }
 
 async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {

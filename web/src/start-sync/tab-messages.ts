@@ -32,6 +32,8 @@ export interface MethodCall {
   readonly method: CallMethod;
   /** Its argument. Of endTable: the table. */
   readonly id?: string | undefined;
+  /** Of a list: SyncListOptions. */
+  readonly top?: number | undefined;
   /** The option of endTable. */
   readonly pending?: EndTableOptions["pending"] | undefined;
 }

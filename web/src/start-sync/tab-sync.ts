@@ -11,7 +11,7 @@ import { toError } from "../util/platform-objects.ts";
 import { estimateOf } from "./estimate.ts";
 import { foldedName, requireOneOf, type Settings } from "./options.ts";
 import { rowCounts } from "./owned-table.ts";
-import { type OwnerSync, run, SyncCalls } from "./owner-sync.ts";
+import { firstOf, type OwnerSync, run, SyncCalls } from "./owner-sync.ts";
 import { syncStoppedError } from "./port-calls.ts";
 import {
   changesOf,
@@ -37,6 +37,7 @@ import type {
   Sync,
   SyncError,
   SyncEstimate,
+  SyncListOptions,
   SyncStatus,
   SyncWrite,
 } from "./types.ts";
@@ -383,16 +384,16 @@ export class TabSync extends SyncCalls implements Sync {
 
   // ---- What waits ------------------------------------------------------------------------------
 
-  override async *pending(): AsyncGenerator<SyncWrite> {
-    yield* this.#own?.pending() ?? super.pending();
+  override async *pending(options: SyncListOptions = {}): AsyncGenerator<SyncWrite> {
+    yield* firstOf(this.#own?.pending(options) ?? super.pending(options), options.top);
   }
 
-  override async *parked(): AsyncGenerator<ParkedWrites> {
-    yield* this.#own?.parked() ?? super.parked();
+  override async *parked(options: SyncListOptions = {}): AsyncGenerator<ParkedWrites> {
+    yield* firstOf(this.#own?.parked(options) ?? super.parked(options), options.top);
   }
 
-  override async *lost(): AsyncGenerator<LostWrite> {
-    yield* this.#own?.lost() ?? super.lost();
+  override async *lost(options: SyncListOptions = {}): AsyncGenerator<LostWrite> {
+    yield* firstOf(this.#own?.lost(options) ?? super.lost(options), options.top);
   }
 
   /** For <table-explorer>, which shows the switches of a faultyFetch(). */

@@ -287,6 +287,14 @@ export interface EndTableOptions {
   pending?: "refuse" | "discard";
 }
 
+export interface SyncListOptions {
+  /**
+   * The most that are listed. Another tab or thread sends its list as a whole, so pass it if you
+   * show only the first ones.
+   */
+  top?: number;
+}
+
 export interface Sync {
   /** Frozen. The same object until something changes. */
   readonly status: SyncStatus;
@@ -312,13 +320,13 @@ export interface Sync {
    */
   endTable(table: string, options?: EndTableOptions): Promise<void>;
   /** The local writes that the remote does not have, without those that are parked. */
-  pending(): AsyncIterable<SyncWrite>;
-  parked(): AsyncIterable<ParkedWrites>;
+  pending(options?: SyncListOptions): AsyncIterable<SyncWrite>;
+  parked(options?: SyncListOptions): AsyncIterable<ParkedWrites>;
   /** Sends parked writes again, with those that depend on them. */
   retry(id: string): Promise<void>;
   /** Drops parked writes or a lost write. The rows of parked writes become those of the remote. */
   discard(id: string): Promise<void>;
-  lost(): AsyncIterable<LostWrite>;
+  lost(options?: SyncListOptions): AsyncIterable<LostWrite>;
   /** Makes a lost write again, as a new local write. */
   restore(id: string): Promise<void>;
   estimate(): Promise<SyncEstimate>;
