@@ -1,10 +1,11 @@
 // The user interface.
 
-import { type FormEvent, useCallback, useEffect, useState } from "react";
+import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { type Change, type Item, type NewItem, type ShoppingList, statusOf } from "./list.ts";
 import type { Watch } from "./offline-list.ts";
 
 const pageSize = 20;
+const pageSizeMax = 1000; // of the service
 const pancakes: NewItem[] = [
   { name: "Eggs", amount: 4 },
   { name: "Flour", amount: 1 },
@@ -14,7 +15,8 @@ const pancakes: NewItem[] = [
 /** `watch`: the list can change without this page. */
 export function App({ list, watch }: { list: ShoppingList; watch?: Watch }) {
   const [message, setMessage] = useState("");
-  const { items, next, setItems, show } = useItems(list, watch);
+  const fail = useCallback((error: unknown) => setMessage(explain(error)), []);
+  const { items, next, setItems, show } = useItems(list, fail, watch);
 
   const attempt = useCallback(async (work: () => Promise<string>) => {
     setMessage(await work().catch(explain));
@@ -58,8 +60,8 @@ export function App({ list, watch }: { list: ShoppingList; watch?: Watch }) {
   );
 }
 
-/** The items that are shown: the first pages of the list. */
-function useItems(list: ShoppingList, watch?: Watch) {
+/** The items that are shown: the first pages of the list. `fail` shows errors of `watch`. */
+function useItems(list: ShoppingList, fail: (error: unknown) => void, watch?: Watch) {
   const [items, setItems] = useState<Item[]>([]);
   const [next, setNext] = useState<string>();
 
@@ -73,15 +75,22 @@ function useItems(list: ShoppingList, watch?: Watch) {
     [list],
   );
 
-  const { length } = items;
+  const shown = useRef(0);
+  shown.current = items.length;
   useEffect(() => {
-    const showAgain = async () => {
-      const page = await list.page(Math.max(pageSize, length));
+    let reads = 0;
+    const showAgain = async (): Promise<void> => {
+      reads += 1;
+      const read = reads;
+      const size = Math.min(Math.max(pageSize, shown.current), pageSizeMax);
+      const page = await list.page(size);
+      if (read !== reads) return; // a later read has begun
+      if (page.next !== undefined && shown.current > size && size < pageSizeMax) return showAgain();
       setItems(page.items);
       setNext(page.next);
     };
-    return watch?.(() => void showAgain());
-  }, [list, watch, length]);
+    return watch?.(() => void showAgain().catch(fail));
+  }, [list, fail, watch]);
 
   return { items, next, setItems, show };
 }

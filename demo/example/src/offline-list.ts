@@ -16,16 +16,23 @@ export interface OfflineList {
 
 const account = { name: "devstoreaccount1" }; // the first part of the path of the endpoint
 
-/** `session` may have expired. Sync calls `renew` for a signature. */
+/** `session` may have expired. Sync calls `renew` when its signature is rejected. */
 export async function openOfflineList(
   session: Session,
   renew: () => Promise<Session>,
 ): Promise<OfflineList> {
   const { endpoint: url, table } = session;
-  const credential = async () => ({ signature: (await renew()).sas });
+  // The first signature is used as long as it is valid, even if the app's server cannot be reached.
+  let first: Session | undefined = session;
+  const credential = async () => {
+    const { sas } = first ?? (await renew());
+    first = undefined;
+    return { signature: sas };
+  };
 
-  // 1. A store in this browser. It answers requests to the account, and checks no signatures.
-  const store = await openStore({ name: "shopping", account });
+  // 1. A store in this browser. It answers requests to the account, and checks no signatures. If
+  // users share a browser, its name needs the user, too.
+  const store = await openStore({ name: nameOf(url, table), account });
   // 2. The remote table stays in step with the store's.
   const sync = await startSync(store, {
     remote: { url, credential },
@@ -36,4 +43,11 @@ export async function openOfflineList(
 
   const rows = store.table(table).live();
   return { list, sync, watch: (listener) => rows.subscribe(listener) };
+}
+
+/** Each remote table has a store of its own, so that no list gets the changes of another one. */
+function nameOf(endpoint: string, table: string): string {
+  const { host, pathname } = new URL(endpoint);
+  const name = `shopping ${host}${pathname} ${table}`.replace(/[^\w.-]+/g, "-");
+  return name.slice(-63); // the most that a name may have
 }

@@ -10,37 +10,47 @@ const lostText = "Another user was faster. These changes are not in the shared l
 export function SyncBar({ sync }: { sync: Sync }) {
   const subscribe = useCallback((listener: () => void) => sync.subscribe(listener), [sync]);
   const status = useSyncExternalStore(subscribe, () => sync.status);
-  const conflicts = useConflicts(sync, status);
+  const [problem, setProblem] = useState("");
+  const attempt = useCallback(async (work: () => Promise<unknown>) => {
+    const message = await work().then(() => "", String);
+    setProblem(message);
+  }, []);
+  const conflicts = useConflicts(sync, status, attempt);
   return (
     <aside aria-label="Sync">
       <p>
         <output>{describeStatus(status)}</output>{" "}
-        <button type="button" onClick={() => sync.now()}>
+        <button type="button" onClick={() => attempt(() => sync.now())}>
           Sync now
         </button>
       </p>
+      {problem !== "" && <p role="alert">{problem}</p>}
       {conflicts.length > 0 && <p>{lostText}</p>}
       <ul>
         {conflicts.map((writes) => (
-          <Conflict key={writes[0]?.id} sync={sync} writes={writes} />
+          <Conflict key={writes[0]?.id} sync={sync} writes={writes} attempt={attempt} />
         ))}
       </ul>
     </aside>
   );
 }
 
+/** Shows the error if the work fails. */
+type Attempt = (work: () => Promise<unknown>) => Promise<void>;
+
 /** Returns the lost writes, grouped by the item. */
-function useConflicts(sync: Sync, status: SyncStatus): LostWrite[][] {
+function useConflicts(sync: Sync, status: SyncStatus, attempt: Attempt): LostWrite[][] {
   const [conflicts, setConflicts] = useState<LostWrite[][]>([]);
   useEffect(() => {
     let isCurrent = true;
-    void lostByItem(sync).then((lost) => {
+    void attempt(async () => {
+      const lost = await lostByItem(sync);
       if (isCurrent) setConflicts(lost);
     });
     return () => {
       isCurrent = false;
     };
-  }, [sync, status]);
+  }, [sync, status, attempt]);
   return conflicts;
 }
 
@@ -53,21 +63,32 @@ async function lostByItem(sync: Sync): Promise<LostWrite[][]> {
   return [...items.values()];
 }
 
+interface ConflictProperties {
+  sync: Sync;
+  writes: LostWrite[];
+  attempt: Attempt;
+}
+
 /** `writes`: of one item, in the order in which the user made them. */
-function Conflict({ sync, writes }: { sync: Sync; writes: LostWrite[] }) {
+function Conflict({ sync, writes, attempt }: ConflictProperties) {
+  const [isDeciding, setDeciding] = useState(false);
   const { isRemoteKnown, local: mine, remote: theirs, rowKey } = writes.at(-1) as LostWrite;
   const name = String((mine ?? theirs)?.["name"] ?? rowKey);
   const resolve = async (decide: (id: string) => Promise<void>) => {
-    for (const { id } of writes) await decide(id);
+    setDeciding(true);
+    await attempt(async () => {
+      for (const { id } of writes) await decide(id);
+    });
+    setDeciding(false);
   };
   return (
     <li aria-label={`Conflict: ${name}`}>
       {name}: yours {describeItem(mine)}, theirs{" "}
       {isRemoteKnown ? describeItem(theirs) : "not known"}{" "}
-      <button type="button" onClick={() => resolve((id) => sync.restore(id))}>
+      <button type="button" disabled={isDeciding} onClick={() => resolve((id) => sync.restore(id))}>
         Use mine
       </button>{" "}
-      <button type="button" onClick={() => resolve((id) => sync.discard(id))}>
+      <button type="button" disabled={isDeciding} onClick={() => resolve((id) => sync.discard(id))}>
         Keep theirs
       </button>
     </li>
@@ -82,7 +103,8 @@ function describeItem(item: LostWrite["local"]): string {
 function describeStatus({ error, online, pending, phase }: SyncStatus): string {
   const changes = pending === 1 ? "1 change is waiting." : `${pending} changes are waiting.`;
   const waiting = pending === 0 ? "" : ` ${changes}`;
-  if (error !== undefined) return `${error.message}${waiting}`;
+  // Without a connection, there is no new signature either.
+  if (error !== undefined && error.code !== "NoCredential") return `${error.message}${waiting}`;
   if (online === false) return `You are offline.${waiting}`;
   if (phase === "connecting" || phase === "downloading") return `Loading the list…${waiting}`;
   return waiting.trim() || "All changes are saved.";

@@ -27,6 +27,15 @@ export interface Shop {
   backend: Backend;
   /** Opens the offline page in a browser profile of its own, as another user would. */
   open(): Promise<Phone>;
+  server: AppServer;
+}
+
+/** What the app's server answers. */
+interface AppServer {
+  /** Whether the connection for a session fails. */
+  failsSessions: boolean;
+  /** Changes the text of a file, as the next version of the app does. */
+  edit(path: string, text: string): string;
 }
 
 /** A user's page, in the words of the user. */
@@ -35,27 +44,33 @@ export type Phone = ReturnType<typeof phoneOf> & { context: BrowserContext };
 export const test = plain.extend<{ shop: Shop }>({
   shop: async ({ browser }, use) => {
     const backend = await newServedBackend();
-    const site = await serveApp(() => backend.session(hour));
+    const server: AppServer = { failsSessions: false, edit: (_, text) => text };
+    const site = await serveApp(server, () => backend.session(hour));
     const phones: Phone[] = [];
     const open = async () => {
       const phone = await openPhone(browser, site.url);
       phones.push(phone);
       return phone;
     };
-    await use({ backend, open });
+    await use({ backend, open, server });
     for (const { context } of phones) await context.close();
     site.close();
     await backend.close();
   },
 });
 
-async function serveApp(session: () => unknown) {
+async function serveApp(app: AppServer, session: () => unknown) {
   const server = createServer(async ({ url = "" }, response) => {
     const path = url.slice(1);
     response.setHeader("content-type", types[extname(path)] ?? "text/plain");
+    // As a server without the header does: browsers then choose a time.
+    if (path === "offline.html") response.setHeader("cache-control", "max-age=3600");
     try {
-      const isSession = path === "session.json";
-      response.end(isSession ? JSON.stringify(session()) : await readFile(new URL(path, built)));
+      if (path !== "session.json") {
+        const file = await readFile(new URL(path, built));
+        response.end(/\.(html|js)$/.test(path) ? app.edit(path, file.toString()) : file);
+      } else if (app.failsSessions) response.destroy();
+      else response.end(JSON.stringify(session()));
     } catch {
       response.writeHead(404).end();
     }

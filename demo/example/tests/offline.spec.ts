@@ -54,6 +54,83 @@ test("edits made offline survive a reload, and the user resolves a conflict", as
     expect(await listOf(phone)).toEqual(["Bread 1 +, ticked", "Milk 3 +", "Tea 1 +"]);
 });
 
+test("without the app's server, the list is in step as long as its signature is valid", async ({
+  shop,
+}) => {
+  await shop.backend.put([{ name: "Milk", amount: 1 }]);
+  const ann = await shop.open();
+  shop.server.failsSessions = true;
+  await ann.page.reload();
+  await expect(ann.status).toHaveText("All changes are saved.");
+  await ann.another("Milk");
+  await expect(ann.item("Milk")).toContainText("2");
+  await expect(ann.status).toHaveText("All changes are saved.");
+
+  // The browser believes that it is online, but nothing is reached.
+  const { endpoint } = shop.backend.session(0);
+  await ann.context.route(`${endpoint}/**`, (route) => route.abort());
+  await ann.page.reload();
+  await expect(ann.status).toHaveText("You are offline.");
+  await ann.another("Milk");
+  await expect(ann.status).toHaveText("You are offline. 1 change is waiting.");
+});
+
+test("two users who add the same item both see it, and so does a lost transaction", async ({
+  shop,
+}) => {
+  const [ann, bob] = await Promise.all([shop.open(), shop.open()]);
+  await bob.context.setOffline(true);
+  await bob.page.getByRole("button", { name: "Add all for pancakes" }).click();
+  await expect(bob.item("Milk")).toContainText("2");
+  await ann.add("Milk");
+  await expect(ann.item("Milk")).toContainText("1");
+  await expect(ann.status).toHaveText("All changes are saved.");
+  await bob.context.setOffline(false);
+  await expect(bob.conflict("Milk")).toContainText("Milk: yours 2, theirs 1");
+  await expect(bob.conflict("Eggs")).toContainText("Eggs: yours 4, theirs none");
+  await expect(bob.item("Eggs")).toBeHidden();
+  for (const name of ["Milk", "Eggs", "Flour"])
+    await bob.conflict(name).getByRole("button", { name: "Use mine" }).click();
+  await expect(bob.status).toHaveText("All changes are saved.");
+  await ann.syncNow();
+  await expect(ann.item("Milk")).toContainText("2");
+  await expect(ann.item("Eggs")).toContainText("4");
+});
+
+test("a new version replaces all files of the old one, and nothing of other pages", async ({
+  shop,
+}) => {
+  const { context, page } = await shop.open();
+  await page.evaluate(() => caches.open("another app"));
+  shop.server.edit = (path, text) =>
+    path === "offline.html"
+      ? text.replace(/<title>.*?<\/title>/, "<title>The next version</title>")
+      : path === "service-worker.js"
+        ? text.replace(/const version = "\w+"/, 'const version = "next"')
+        : text;
+  await page.evaluate(async () => {
+    const registration = await navigator.serviceWorker.ready;
+    await registration.update();
+    while (registration.installing) await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+  const url = page.url();
+  await page.close();
+  // The new version begins when no page of the old one is open.
+  let next = page;
+  const open = async () => {
+    await next.close();
+    next = await context.newPage();
+    await next.goto(url);
+    return await next.title();
+  };
+  await expect.poll(open).toBe("The next version");
+  const names = () => next.evaluate(() => caches.keys());
+  await expect.poll(names).toEqual(["another app", "shopping next"]);
+  await context.setOffline(true);
+  await next.reload();
+  await expect(next).toHaveTitle("The next version");
+});
+
 test("the user keeps the change of another user", async ({ shop }) => {
   await shop.backend.put([{ name: "Milk", amount: 1 }]);
   const [ann, bob] = await Promise.all([shop.open(), shop.open()]);

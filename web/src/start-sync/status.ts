@@ -69,7 +69,7 @@ function errorOf(table: string, { error, storeError }: SessionStatus): SyncError
       return {
         code: "TableNotFound",
         message: `The remote has no table ${table}.`,
-        hint: "It is created with the first local write, if the credential allows that.",
+        hint: "Create it there. The first local write does so if the credential allows it.",
       };
     case "tokensHidden":
       return {

@@ -28,7 +28,7 @@ export function loggedFetch(device: string, remote: MockStore, onPush: (push: Pu
       };
       try {
         const response = await faulty(input, init);
-        note({ refusal: await refusalOf(response) });
+        note(answers.get(init) ?? { refusal: await refusalOf(response) }); // or of a fault
         return response;
       } catch (error) {
         note(answers.get(init), ", and the response was lost");
