@@ -818,6 +818,45 @@ test("a clock that was ahead during now() does not repeat comparisons", async ()
   assert.equal(only(await world.pass(120 * minute), "census"), 2);
 });
 
+describe("a comparison that an earlier process has begun", () => {
+  /** The process ends after the first page of a census. Returns when that began. */
+  async function interrupted(world: World): Promise<number> {
+    for (let i = 0; i < 1500; ++i) world.change(key(String(i).padStart(4, "0")), text("there"));
+    const { scan } = world.remote;
+    world.remote.scan = (request) =>
+      request.keysOnly && request.token !== undefined ? new Promise(() => {}) : scan(request);
+    const began = world.clock().now().wallMs;
+    world.session.start();
+    await world.pass(minute);
+    world.remote.scan = scan;
+    return began;
+  }
+
+  /** When a whole census began, as it is stored. */
+  async function comparedAfter(world: World, ms: number): Promise<number> {
+    await world.pass(ms);
+    world.restart();
+    world.session.start();
+    await world.pass(minute);
+    const compared = world.store.view.get("scans", "")?.comparedAt;
+    return compared ?? assert.fail("nothing was compared");
+  }
+
+  test("is continued, and counts from its beginning", async () => {
+    const world = new World();
+    const began = await interrupted(world);
+    const compared = await comparedAfter(world, 30 * minute);
+    assert(compared >= began && compared < began + minute, `${compared - began}`);
+  });
+
+  test("begins again if that is too long ago", async () => {
+    const world = new World();
+    const began = await interrupted(world);
+    const compared = await comparedAfter(world, 120 * minute);
+    assert(compared >= began + 120 * minute, `${compared - began}`);
+  });
+});
+
 describe("a rejected credential", () => {
   test("is replaced", async () => {
     const world = await started();

@@ -498,6 +498,7 @@ function sampleValues(): [OpaqueTable, string, unknown][] {
   const [partition, upTo] = ["CH", 2_752_513];
   const receipt = { etag: 'W/"8"' };
   const delta = { since: 16n, nextWatermark: 17n, after: key };
+  const census = { after: key, beganAt: 1_800_000_000_000 };
   return [
     ["parked", outboxKey("CH", 42), { group: 42, reason: "EntityTooLarge", ops: [op] }],
     [
@@ -509,7 +510,7 @@ function sampleValues(): [OpaqueTable, string, unknown][] {
     ["receipts", partition, receipt],
     ["settling", key, true],
     ["marks", key, { at: 42 }],
-    ["scans", "", { to: partitionRange("CH").to, watermark: 17n, delta, census: { after: key } }],
+    ["scans", "", { to: partitionRange("CH").to, watermark: 17n, delta, census }],
     ["lost", outboxKey("CH", 2_752_512), { op, local: set, outcome: "unknown" }],
     [
       "lost",

@@ -430,7 +430,9 @@ test("the coverage tells how much was compared, and since when", async (t) => {
   assert.equal(coverage.comparedShare, 1);
   assert((coverage.comparedSince as Date).getTime() >= before);
   const untilMs = (coverage.changesUntil as Date).getTime();
-  assert(Math.abs(untilMs - Date.parse(String(timestamp))) < 60_000, `${untilMs}`);
+  // The remote can still show a change that it has stamped some time before.
+  const age = Date.parse(String(timestamp)) - untilMs;
+  assert(age >= 119_000 && age < 180_000, `${age}`);
 });
 
 test("versions that were compared too long ago do not count", async (t) => {

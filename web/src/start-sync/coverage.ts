@@ -2,6 +2,7 @@
 
 import { scanState } from "../sync/scan-state.ts";
 import type { SyncStore } from "../sync/store.ts";
+import { overlapMsDefault, scanSince } from "../sync/watermark.ts";
 import { rangesKnown } from "../sync-session/ranges.ts";
 import type { TableSettings } from "./options.ts";
 import type { SyncCoverage } from "./types.ts";
@@ -21,13 +22,15 @@ export async function coverageOf(options: CoverageOptions): Promise<SyncCoverage
   const states = await store.read((view) =>
     rangesKnown(view, partitions).map((range) => scanState(view, range)),
   );
-  const watermarks = states.flatMap(({ watermark }) => watermark ?? []);
+  // Changes before the watermark can become visible later, so the next scan begins before it.
+  const overlapMs = await store.read((view) => view.get("overlap", "ms") ?? overlapMsDefault);
+  const known = states.flatMap(({ watermark }) => scanSince(watermark, overlapMs) ?? []);
   const compared = states.flatMap(({ comparedAt = Number.NaN }) =>
     now - comparedAt >= 0 && now - comparedAt <= maxAgeMs ? comparedAt : [],
   );
   return {
     table,
-    changesUntil: watermarks.length === states.length ? dateOf(smallest(watermarks)) : undefined,
+    changesUntil: known.length === states.length ? dateOf(smallest(known)) : undefined,
     comparedShare: compared.length / states.length,
     comparedSince: compared.length > 0 ? new Date(Math.min(...compared)) : undefined,
   };

@@ -264,8 +264,9 @@ export interface SyncEstimate {
 export interface SyncCoverage {
   readonly table: string;
   /**
-   * Changes up to then are here, by the remote's clock, but for deletes. Undefined: not all of the
-   * table was read yet, or the remote cannot be asked by Timestamp.
+   * Changes up to then are here, by the remote's clock, but for deletes, and for entities with
+   * local writes that wait. Undefined: not all of the table was read yet, or nothing is read by
+   * Timestamp: the remote cannot be asked so, or the table is only pushed.
    */
   readonly changesUntil: Date | undefined;
   /**
@@ -273,7 +274,7 @@ export interface SyncCoverage {
    * `maxAgeMs`.
    */
   readonly comparedShare: number;
-  /** When the first of these comparisons began. Undefined: there is none. */
+  /** When the oldest of these comparisons began. Undefined: there is none. */
   readonly comparedSince: Date | undefined;
 }
 

@@ -233,13 +233,16 @@ export class PullWork {
 
   /** A time in the future is that of a wrong clock. */
   #dueAt({ from }: KeyRange, comparedAt: number | undefined): number {
-    const { isFollowing, time } = this.#options;
-    const maxAgeMs = Math.max(this.#options.maxAgeMs, isFollowing() ? followedAgeMs : 0);
-    const now = time.now().wallMs;
+    const now = this.#options.time.now().wallMs;
     const isKnown = comparedAt !== undefined && comparedAt <= now;
     const isNewEnough =
       this.#comparedSince <= (this.#comparedAt.get(from) ?? Number.NEGATIVE_INFINITY);
-    return isKnown && isNewEnough ? comparedAt + maxAgeMs : now;
+    return isKnown && isNewEnough ? comparedAt + this.#maxAgeMs : now;
+  }
+
+  get #maxAgeMs(): number {
+    const { isFollowing, maxAgeMs } = this.#options;
+    return Math.max(maxAgeMs, isFollowing() ? followedAgeMs : 0);
   }
 
   /** Compares the ranges that are due, one after the other. */
@@ -267,10 +270,14 @@ export class PullWork {
     return isComplete;
   }
 
+  /** Continues what an earlier process has begun, unless that is too long ago. */
   async #compare(range: KeyRange): Promise<Pulled> {
     const { puller, store, time } = this.#options;
-    const { monotonicMs, wallMs: comparedAt } = time.now();
-    const isAnew = (this.#comparedAt.get(range.from) ?? -1) < this.#comparedSince;
+    const { monotonicMs, wallMs } = time.now();
+    const begun = await store.read((view) => scanState(view, range).census?.beganAt);
+    const isTooOld = begun === undefined || begun > wallMs || begun < wallMs - this.#maxAgeMs;
+    const isAnew = isTooOld || (this.#comparedAt.get(range.from) ?? -1) < this.#comparedSince;
+    const comparedAt = isAnew ? wallMs : begun;
     const compared = await puller.census([range], isAnew);
     if (!compared.isScanned) return compared;
     await store.transact((draft) => updateScanState(draft, range, { comparedAt }));

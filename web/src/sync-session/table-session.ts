@@ -10,6 +10,7 @@ import { Pusher } from "../sync/pusher.ts";
 import type { Failure } from "../sync/remote.ts";
 import { errorOf, Requests } from "../sync/requests.ts";
 import { scanState } from "../sync/scan-state.ts";
+import { overlapMsDefault } from "../sync/watermark.ts";
 import type { ActivityEvent } from "./activity.ts";
 import type { Backlog } from "./backlog.ts";
 import { BacklogCount } from "./backlog-count.ts";
@@ -50,7 +51,7 @@ export interface SessionStatus extends SyncStatus, Backlog {
 
 const rulesOfService = {
   sendWithinMs: 30_000,
-  overlapMs: 120_000,
+  overlapMs: overlapMsDefault,
   retry: { firstMs: 1000, mostMs: 60_000 },
   deleteLimits: { few: 50, share: 0.1 },
   pushesAtOnce: 4,

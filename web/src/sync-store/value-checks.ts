@@ -109,7 +109,7 @@ export const isValid: Readonly<Record<OpaqueTable, Check>> = {
     to: isOptional(isText),
     watermark: isOptional(isTicks),
     delta: isOptional(isDelta),
-    census: isOptional(isObject({ after: isOptional(isText) })),
+    census: isOptional(isObject({ after: isOptional(isText), beganAt: isOptional(isTime) })),
     comparedAt: isOptional(isTime),
   } satisfies Record<keyof ScanState, Check>),
   lost: isObject({

@@ -7,7 +7,7 @@ import type { SyncContext } from "./context.ts";
 import { missingBases, missingRows } from "./delete-guard.ts";
 import type { Deletes, Findings } from "./deletes.ts";
 import type { Draft } from "./draft.ts";
-import type { Ticks } from "./hidden-tables.ts";
+import type { ScanState, Ticks } from "./hidden-tables.ts";
 import { isReceiptKey, type Key, type KeyRange, keyAfter } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import type { ScanAnswer, ScannedRow } from "./remote.ts";
@@ -48,6 +48,8 @@ export class Census {
   async #scanSorted(range: KeyRange, findings: Findings, isAnew: boolean): Promise<boolean> {
     const { census } = await this.#context.store.read((view) => scanState(view, range));
     const after = isAnew ? undefined : census?.after;
+    const now = this.#context.platform.now().wallMs;
+    const position = { beganAt: after === undefined ? now : (census?.beganAt ?? now) };
     const whole = { ...range, from: after === undefined ? range.from : keyAfter(after) };
     let { from } = whole;
     for (let token: string | undefined; ; ) {
@@ -58,7 +60,8 @@ export class Census {
       const isEmpty = token !== undefined && last === undefined;
       const to = token === undefined ? range.to : keyAfter(last ?? from);
       if (!isEmpty) {
-        await this.#compare(range, page.rows, page.sentAt, findings, last);
+        const at = last === undefined ? undefined : { after: last, ...position };
+        await this.#compare(range, page.rows, page.sentAt, findings, at);
         const returned = new Set(page.rows.map(({ key }) => key));
         await this.#findMissing({ from, to }, returned, page.sentAt, findings);
       }
@@ -94,13 +97,13 @@ export class Census {
     return { rows, token: answer.token, sentAt };
   }
 
-  /** Marks what a page has in another version. `after`: the position to store. */
+  /** Marks what a page has in another version. */
   async #compare(
     range: KeyRange,
     rows: readonly ScannedRow[],
     sentAt: number,
     findings: Findings,
-    after: Key | undefined,
+    position: ScanState["census"],
   ): Promise<void> {
     const { rules, status, store } = this.#context;
     const result = await store.transact((draft) => {
@@ -113,7 +116,7 @@ export class Census {
         const isKnown = compareVersion(draft, scanned.key, scanned.row.etag) === "known";
         if (isKnown) present = scanned.key;
       }
-      storePosition(draft, range, after, misses, rules.overlapMs);
+      storePosition(draft, range, position, misses, rules.overlapMs);
       return { misses, present };
     });
     status.missesRepaired += result.misses;
@@ -172,14 +175,14 @@ function isMiss(
 function storePosition(
   draft: Draft,
   range: KeyRange,
-  after: Key | undefined,
+  census: ScanState["census"],
   misses: number,
   overlapMs: number,
 ): void {
   if (misses > 0) {
     draft.put("overlap", "ms", overlapAfterMiss(draft.get("overlap", "ms") ?? overlapMs));
   }
-  if (after !== undefined) updateScanState(draft, range, { census: { after } });
+  if (census !== undefined) updateScanState(draft, range, { census });
 }
 
 function endCensus(draft: Draft, range: KeyRange): void {

@@ -120,8 +120,9 @@ export interface ScanState {
   readonly to: Key | undefined; // the end of the range
   readonly watermark?: Ticks | undefined;
   readonly delta?: RunningDelta | undefined;
-  readonly census?: { readonly after: Key | undefined } | undefined;
-  /** When the last census of the range has ended, by the wall clock, in milliseconds. */
+  /** A census that has not ended, resumable after `after`. `beganAt`: as `comparedAt`. */
+  readonly census?: { readonly after: Key | undefined; readonly beganAt?: number } | undefined;
+  /** When the last census of the range began, by the wall clock, in milliseconds. */
   readonly comparedAt?: number | undefined;
 }
 

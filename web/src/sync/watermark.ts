@@ -59,6 +59,7 @@ export function scanSince(watermark: Ticks | undefined, overlapMs: number): Tick
   return watermark === undefined ? undefined : watermark - ticks(overlapMs);
 }
 
+export const overlapMsDefault = 120_000;
 const overlapMsMax = 3_600_000;
 
 /** A census has found a change that the scans had missed: the remote's δ or ε are larger. */
