@@ -19,6 +19,7 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/rest/service_properties.h"
+#include "core/rpc/sync_filter.h"
 #include "core/rpc/sync_messages.h"
 #include "core/store/versions.h"
 
@@ -451,9 +452,9 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_enable_sync(Handle* handle) {
   });
 }
 
-// Begins syncing the table (how: 1), or ends it: only if it has no pending operations (0), or also
-// then (2). Input: its name. Stages the change, and publishes it if `publishes`. Value: as
-// entitable_stage.
+// Begins syncing the table if it is empty (how: 1), or ends it: only if it has no pending
+// operations (0), or also then (2). Input: its name. Stages the change, and publishes it if
+// `publishes`. Value: as entitable_stage.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_set_synced(Handle* handle, std::uint32_t size,
                                                             std::uint32_t how,
                                                             std::uint32_t publishes,
@@ -464,6 +465,20 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_set_synced(Handle* handle, std:
                       how == 1 ? entitable::SyncTables::start(std::move(table))
                                : entitable::SyncTables::stop(std::move(table), how == 2),
                       publishes != 0, now_ms);
+  });
+}
+
+// SyncTables::adopt. Input: the table's name. Stages the change, and publishes it if `publishes`.
+// Value: as entitable_stage.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_adopt_table(Handle* handle, std::uint32_t size,
+                                                             double seen_commit,
+                                                             std::uint32_t publishes,
+                                                             double now_ms) {
+  return guarded(handle, [&](Handle& h) {
+    std::string table(h.input_view(size));
+    const auto commit = static_cast<std::uint64_t>(seen_commit);
+    return stage_sync(h, entitable::SyncTables::adopt(std::move(table), commit), publishes != 0,
+                      now_ms);
   });
 }
 
@@ -485,6 +500,18 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_sync_read(Handle* handle, std::
     const std::vector<PartId> parts = entitable::rpc::handle_sync_read(
         h.store, table, h.input_view(size), h.page_writer, h.response);
     return parts.empty() ? h.return_view(h.response.view()) : h.return_parts_needed(parts);
+  });
+}
+
+// Input: a filter of `filter_size` bytes, and an RPC write message (core/rpc/sync_filter.h). Value:
+// 1 if the entity matches, else 0.
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_matches_filter(Handle* handle, std::uint32_t size,
+                                                                std::uint32_t filter_size) {
+  return guarded(handle, [&](Handle& h) {
+    const std::string_view input = h.input_view(size);
+    const auto matches =
+        entitable::rpc::matches_filter(input.substr(0, filter_size), input.substr(filter_size));
+    return matches.ok() ? return_done(h, *matches ? 1 : 0) : h.return_error(matches.error());
   });
 }
 

@@ -90,7 +90,15 @@ export interface EntitableModule {
     publishes: number,
     nowMs: number,
   ): ResultAddress;
+  _entitable_adopt_table(
+    handle: Address,
+    size: number,
+    seenCommit: number,
+    publishes: number,
+    nowMs: number,
+  ): ResultAddress;
   _entitable_has_pending_operations(handle: Address): ResultAddress;
+  _entitable_matches_filter(handle: Address, size: number, filterSize: number): ResultAddress;
   _entitable_sync_read(handle: Address, table: number, size: number): ResultAddress;
   _entitable_apply_synced(
     handle: Address,

@@ -2,12 +2,16 @@
 // calls the functions in the options in the page.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page, Worker } from "playwright-core";
 import type { Sync, SyncOptions } from "../../web/src/start-sync/types.ts";
 import type { Store } from "../../web/src/types.ts";
 import { packageFolder } from "../web/support/package.ts";
+import { run } from "../web/support/server-process.ts";
 import { newProfile, type Profile, waitMs } from "./support/browser.ts";
 import { blankPage, type Site, serve } from "./support/server.ts";
 import { until } from "./support/shared-tabs.ts";
@@ -24,6 +28,9 @@ interface TabOptions {
   readonly name: string;
   /** The options have functions. */
   readonly hasFunctions: boolean;
+  /** The URL of a seed. "restored": an earlier process has restored it. */
+  readonly seed?: { readonly url: string; readonly state: "new" | "restored" };
+  readonly filter?: string;
 }
 
 let profile: Profile;
@@ -47,7 +54,8 @@ after(async () => {
 });
 
 /** Runs in the page. */
-async function start({ hasFunctions, name, table, url }: TabOptions): Promise<void> {
+async function start(options: TabOptions): Promise<void> {
+  const { filter, hasFunctions, name, seed, table, url } = options;
   const entry = (file: string) => `/dist/${file}.js`;
   const { openStore } = await import(entry("index"));
   const { startSync } = await import(entry("start-sync/index"));
@@ -66,7 +74,9 @@ async function start({ hasFunctions, name, table, url }: TabOptions): Promise<vo
       return fetch(input, init);
     },
   };
+  if (seed?.state === "restored") await store.restore(await (await fetch(seed.url)).arrayBuffer());
   const sync: Sync = await startSync(store, {
+    ...(seed && { seed: seed.url }),
     remote: { url, ...(hasFunctions && functions) },
     tables: {
       [table]: {
@@ -76,6 +86,7 @@ async function start({ hasFunctions, name, table, url }: TabOptions): Promise<vo
               return { ...remote, ...local, isMerged: true };
             }
           : "remote",
+        ...(filter !== undefined && { filter }),
       },
     },
     schedule: { minMs: 200, maxMs: 400 },
@@ -175,4 +186,40 @@ test("of two tabs, the owner's worker syncs, and the other one continues", async
   });
   assert.deepEqual(ended, [0, "stopped"]);
   await other.close();
+});
+
+test("a table begins with a seed, and keeps what matches its filter", async () => {
+  const plants = remote.store.table("plants");
+  await plants.createTable();
+  for (let row = 0; row < 40; ++row)
+    await plants.createEntity({ partitionKey: "p", rowKey: String(10 + row), age: row % 20 });
+  const folder = mkdtempSync(join(tmpdir(), "entitable-seed-"));
+  const file = join(folder, "plants.seed");
+  const args = ["sync", remote.url, "--table", "plants", "--location", join(folder, "copy")];
+  const { code, err } = await run([...args, "--once", "--seed-out", file]);
+  assert.deepEqual([code, err], [0, ""]);
+  const url = `data:application/octet-stream;base64,${readFileSync(file).toString("base64")}`;
+  rmSync(folder, { recursive: true });
+  await plants.upsertEntity({ partitionKey: "p", rowKey: "10", age: 30 });
+  await remote.stop();
+  const pages: Page[] = [];
+  for (const state of ["new", "restored"] as const) {
+    const page = await openTab("plants", {
+      name: `plants-${state}`,
+      seed: { url, state },
+      filter: "age lt 2",
+    });
+    assert.equal(await rowsOf(page, "plants"), "10,11,30,31");
+    const tables = () => (globalThis as unknown as Application).store.stats();
+    assert.deepEqual(
+      (await page.evaluate(tables)).tables.map(({ name }) => name),
+      ["plants"],
+    );
+    await write(page, "plants", `9${pages.length}`, { age: 1 });
+    pages.push(page);
+  }
+  await remote.restart();
+  for (const page of pages)
+    await until(async () => (await rowsOf(page, "plants")) === "11,30,31,90,91");
+  await Promise.all(pages.map((page) => page.close()));
 });

@@ -13,7 +13,7 @@ import { AbortError, SnapshotInterrupted, StoreError } from "./errors.ts";
 import { RestEntryPoint } from "./rest/entry-point.ts";
 import { createFetch } from "./rest/fetch.ts";
 import { createHttpClient } from "./rest/http-client.ts";
-import type { Host } from "./transport.ts";
+import type { Host, RestoreCallOptions } from "./transport.ts";
 import type {
   ChangeFeed,
   ChangesOptions,
@@ -30,7 +30,6 @@ import type {
   RandomSource,
   Reader,
   ResolvedTable,
-  RestoreOptions,
   SnapshotSource,
   Store,
   StoreEvents,
@@ -138,8 +137,9 @@ export class StoreHandle implements Store {
     return streamOf(() => this.#host.snapshotChunks());
   }
 
-  async restore(source: SnapshotSource, { mode = "replace" }: RestoreOptions = {}) {
-    if (mode !== "replace" && mode !== "merge") {
+  async restore(source: SnapshotSource, { mode = "replace" }: RestoreCallOptions = {}) {
+    // entitable/sync has another mode.
+    if (mode !== "replace" && mode !== "merge" && mode !== "ifEmpty") {
       throw new StoreError("ValidationFailed", `mode must be one of replace, merge, not ${mode}.`);
     }
     return await this.#host.restore(chunkedFile(source), { mode });

@@ -5,7 +5,7 @@
 import type {
   AbortSignalLike,
   Durability,
-  RestoreOptions,
+  RestoreMode,
   RestoreReport,
   StoreEvents,
   StoreStats,
@@ -112,7 +112,16 @@ export interface ChunkedFile {
   cancel(): void;
 }
 
-export interface RestoreCallOptions extends RestoreOptions {
+// "ifEmpty": like "replace", but fails if the store has tables. The report then has the commit.
+export type RestoreCallMode = RestoreMode | "ifEmpty";
+
+export interface RestoreCallReport extends RestoreReport {
+  /** The first commit after it, which is the last one that the store has if nothing was written. */
+  commit?: number;
+}
+
+export interface RestoreCallOptions {
+  mode?: RestoreCallMode | undefined;
   // The id of a call that may be sent twice: call number and client id
   // (core/dispatch/dispatcher.h).
   call?: Uint8Array | undefined;
@@ -133,7 +142,7 @@ export interface Host extends Transport {
   // Yields the snapshot file of the store's content at the time of the first call of next(). Fails
   // with SnapshotInterrupted if the store gets another owner.
   snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
-  restore(file: ChunkedFile, options?: RestoreCallOptions): Promise<RestoreReport>;
+  restore(file: ChunkedFile, options?: RestoreCallOptions): Promise<RestoreCallReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   // Resolves to what entitable/sync uses of the engine (host/sync-host.ts), or of the worker that
   // has it (WorkerSync). Rejects with NotSupported if another tab has the engine. Absent: the store

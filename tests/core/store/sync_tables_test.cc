@@ -523,6 +523,30 @@ TEST_CASE("syncing begins with an empty table, and ends with its rows") {
   CHECK(store.verify().empty());
 }
 
+TEST_CASE("the rows of a table are adopted as versions of the remote") {
+  const TestHost host;
+  auto opened = host.open();
+  REQUIRE(opened.ok());
+  Store& store = *opened;
+  SyncTables(store).enable();
+  publish(store, {create("people"), insert("people", "p", "a", 1)});
+  CHECK(code_of(store.stage({SyncTables::start("people")}, noon).results.at(0)) ==
+        ErrorCode::invalid_input);
+  const std::uint64_t seen = store.last_commit();
+  publish(store, {upsert("people", "p", "b", 3)});
+  CHECK(code_of(store.stage({SyncTables::adopt("people", seen)}, noon).results.at(0)) ==
+        ErrorCode::update_condition_not_satisfied);
+  publish(store, {SyncTables::adopt("people", seen + 1)});
+  CHECK(rows_of(store, "people") == "a=1 b=3");
+  CHECK(rows_in(store, HiddenTable::outbox).empty());
+  CHECK(rows_in(store, HiddenTable::bases).empty());
+  publish(store, {upsert("people", "p", "a", 2)});
+  CHECK(rows_in(store, HiddenTable::bases) == "p|a: _Kind=1 value=1\n");
+  CHECK(code_of(
+            store.stage({SyncTables::adopt("people", store.last_commit())}, noon).results.at(0)) ==
+        ErrorCode::table_already_exists);
+}
+
 TEST_CASE("a write of a synced table needs the code that records it") {
   TestHost host;
   Store store = synced_store(host);

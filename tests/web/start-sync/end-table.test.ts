@@ -175,7 +175,11 @@ test("the next owner syncs the other tables, and shows the one whose sync has en
   const host = await (local as unknown as Host).startSync();
   const next = (isNextOwner: boolean) =>
     StoreSync.open({
-      store: { createTable: async () => {}, stats: () => local.stats() },
+      store: {
+        createTable: async () => {},
+        stats: () => local.stats(),
+        isUnchanged: async () => false,
+      },
       host,
       settings: settingsOf({
         remote: { url, fetch: remote.fetch as typeof fetch },

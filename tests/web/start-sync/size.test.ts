@@ -10,6 +10,7 @@ test("entitable/sync adds at most 2.5 KB to the first load, and 40 KB in all", a
   assert(added.first > 0 && added.first <= 2560, `${added.first} bytes at first`);
   assert(added.all > added.first && added.all <= 40_960, `${added.all} bytes in all`);
   assert(added.worker > 100 && added.worker <= 3072, `${added.worker} bytes for stores in workers`);
+  assert(added.options > 500 && added.options <= 2560, `${added.options} bytes for options`);
   // Loaded if the remote has a feed of changes.
   assert(added.feed > 1000 && added.feed <= 5120, `${added.feed} bytes for feeds`);
 });

@@ -284,6 +284,8 @@ export class FakeEngine implements Engine {
   hasPendingOperations = () => false;
   readSynced = () => new Uint8Array();
   applySynced = () => false;
+  matchesFilter = () => true;
+  adoptTable = () => true;
   knownCalls = () => ({ numbers: [...this.callNumbers], droppedThrough: 0 });
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");

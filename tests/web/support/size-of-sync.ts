@@ -40,21 +40,26 @@ async function bundle(source: string) {
   };
   const isOfFeed = ({ path }: { path: string }) => hasInput(path, /(feed-work|account-feed)\.js$/);
   const isOfWorkers = ({ path }: { path: string }) => hasInput(path, /worker-store-sync/);
-  const isOfAll = (file: { path: string }) => !isOfFeed(file) && !isOfWorkers(file);
+  const ofOptions = /(seed|table-filter|row-filter)\.js$/;
+  const isOfOptions = ({ path }: { path: string }) => hasInput(path, ofOptions);
+  const isOfAll = (file: { path: string }) =>
+    !isOfFeed(file) && !isOfWorkers(file) && !isOfOptions(file);
   const sizeOf = (files: typeof outputFiles) => brotli(files.map((file) => file.contents));
   return {
     first: sizeOf(outputFiles.filter(isFirst)),
     all: sizeOf(outputFiles.filter(isOfAll)),
     feed: sizeOf(outputFiles.filter(isOfFeed)),
     worker: sizeOf(outputFiles.filter(isOfWorkers)),
+    options: sizeOf(outputFiles.filter(isOfOptions)),
   };
 }
 
 export interface SizeOfSync {
   readonly first: number; // loaded with the page
-  readonly all: number; // with what startSync() loads, too, but for the other two
+  readonly all: number; // with what startSync() loads, too, but for the others
   readonly feed: number; // loaded if the remote has a feed of changes
   readonly worker: number; // loaded if the store is in a worker
+  readonly options: number; // loaded if a seed or a filter is used
 }
 
 /** In bytes. */

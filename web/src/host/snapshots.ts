@@ -4,8 +4,8 @@
 // or merges the rows group by group.
 
 import { StoreError, serviceError } from "../errors.ts";
-import type { ChunkedFile } from "../transport.ts";
-import type { RestoreMode, RestoreReport } from "../types.ts";
+import type { ChunkedFile, RestoreCallMode, RestoreCallReport } from "../transport.ts";
+import type { RestoreReport } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
@@ -19,6 +19,8 @@ export interface SnapshotsOptions {
     | "nextSnapshotChunk"
     | "endSnapshot"
     | "damage"
+    | "stats"
+    | "lastCommit"
     | "beginRestore"
     | "restoreChunk"
     | "nextRestoredPart"
@@ -36,6 +38,11 @@ export interface SnapshotsOptions {
   // Makes the restored data the store's content. Called while nothing else is written.
   replace: (call: Uint8Array | undefined) => Promise<void>;
   now: () => number;
+}
+
+function requireNoTables(engine: Pick<Engine, "stats">): void {
+  if (engine.stats().tables.length === 0) return;
+  throw serviceError(409, "TableAlreadyExists", "The store has tables.");
 }
 
 // Says of an error that the file is damaged, and not the store.
@@ -86,9 +93,9 @@ export class Snapshots {
   // is applied once if it replaces the content.
   restore(
     file: ChunkedFile,
-    mode: RestoreMode,
+    mode: RestoreCallMode,
     call: Uint8Array | undefined,
-  ): Promise<RestoreReport> {
+  ): Promise<RestoreCallReport> {
     const restoring = this.#lastRestore.then(() => this.#restore(file, mode, call));
     this.#lastRestore = restoring.catch(() => {});
     return restoring;
@@ -103,23 +110,26 @@ export class Snapshots {
 
   async #restore(
     file: ChunkedFile,
-    mode: RestoreMode,
+    mode: RestoreCallMode,
     call: Uint8Array | undefined,
-  ): Promise<RestoreReport> {
+  ): Promise<RestoreCallReport> {
     const { engine, queue, replace, deleteParts } = this.#options;
     await engine.loadDeferredModule("rest"); // checks the file's service properties
     await engine.loadDeferredModule("snapshot");
     if (this.#stopError !== undefined) throw this.#stopError;
     engine.beginRestore();
+    let commit = 0;
     try {
       const report = await this.#storeParts(file);
-      if (mode === "replace")
+      if (mode === "merge") await this.#merge();
+      else
         await queue.runExclusively(async () => {
+          if (mode === "ifEmpty") requireNoTables(engine);
           await this.#requireNoPendingOperations();
           await replace(call);
+          commit = engine.lastCommit;
         });
-      else await this.#merge();
-      return report;
+      return mode === "ifEmpty" ? { ...report, commit } : report;
     } finally {
       const unused = ignoringErrors(() => engine.endRestore());
       if (unused !== undefined && this.#stopError === undefined) await deleteParts(unused);

@@ -63,22 +63,41 @@ async function run(command: Command): Promise<void> {
   else if (command === "syncHelp") print(syncUsage.trimEnd());
   else if (command === "doctorHelp") print(doctorUsage.trimEnd());
   else if (command === "version") print(version(fs));
-  else if ("sync" in command) await sync(command);
+  else if ("sync" in command) await sync(command, fs);
   else if ("doctor" in command) await runDoctor(command);
   else await start(command, fs);
 }
 
 /** Without --once, until this process is stopped. */
-async function sync(command: SyncCommand): Promise<void> {
+async function sync(command: SyncCommand, fs: NodeFs): Promise<void> {
   const { openReplica } = await import("./sync-replica.ts");
   const replica = await openReplica(command, print);
   closers.push(() => replica.close());
   if (!command.sync.once) return;
-  const { complete } = await replica.once();
+  const { complete, parked } = await replica.once();
+  const { seedOut } = command.sync;
+  const isSeed = seedOut !== undefined && complete && parked === 0;
+  if (isSeed) await writeFile(seedOut, replica.seed(), fs);
   await closeAll();
-  if (complete) return;
-  printError("the remote and the store do not have the same yet.");
+  if (complete && (isSeed || seedOut === undefined)) return;
+  printError(
+    complete
+      ? "no seed was written: the remote refuses some of the local writes."
+      : "the remote and the store do not have the same yet.",
+  );
   process.exit(1);
+}
+
+async function writeFile(path: string, chunks: AsyncIterable<Uint8Array>, fs: NodeFs) {
+  const file = await fs.promises.open(path, "w");
+  try {
+    for await (const chunk of chunks) {
+      for (let from = 0; from < chunk.length; )
+        from += (await file.write(chunk, from, chunk.length - from)).bytesWritten;
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /** Deletes the table also if it is stopped. */

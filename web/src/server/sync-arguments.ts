@@ -16,6 +16,7 @@ directions, until it is stopped. URL is that of the account, perhaps with a shar
   --once                  stop when both have the same; fails if the remote cannot be reached
   --direction both        both, pull or push
   --conflict remote       who wins: remote, merge or local
+  --seed-out FILE         with --once: write a file with which other stores can begin
   --receipts              keep one small row in each partition of the remote that is written
 
 The environment variable AZURE_STORAGE_KEY can have the account's key instead of a signature. The
@@ -43,6 +44,7 @@ export interface SyncCommand {
     readonly direction: (typeof directions)[number];
     readonly conflict: (typeof policies)[number];
     readonly receipts: boolean;
+    readonly seedOut: string | undefined;
   };
 }
 
@@ -54,6 +56,7 @@ const options = {
   direction: { type: "string" },
   conflict: { type: "string" },
   receipts: { type: "boolean" },
+  "seed-out": { type: "string" },
   help: { type: "boolean" },
 } as const;
 
@@ -80,6 +83,7 @@ export function parseSyncArguments(
   const location = given.get("location");
   if (tables.length === 0) throw new UsageError("sync needs a table: --table NAME.");
   if (location === undefined) throw new UsageError("sync needs a folder: --location FOLDER.");
+  if (given.has("seed-out") && !given.has("once")) throw new UsageError("--seed-out needs --once.");
   return {
     sync: {
       url,
@@ -91,6 +95,7 @@ export function parseSyncArguments(
       direction: oneOf("direction", given.get("direction") ?? "both", directions),
       conflict: oneOf("conflict", given.get("conflict") ?? "remote", policies),
       receipts: given.has("receipts"),
+      seedOut: given.get("seed-out"),
     },
   };
 }

@@ -1,13 +1,21 @@
 // The command `entitable sync`: a store in files whose tables are synced.
 
+import type { SyncHost } from "../host/sync-host.ts";
 import { openStore } from "../open-store.ts";
 import { startSync } from "../start-sync/index.ts";
+import { foldedName } from "../start-sync/options.ts";
+import { addSeed, type SeedRange, seedTable } from "../start-sync/seed.ts";
 import type { Sync, SyncReport, SyncStatus } from "../start-sync/types.ts";
+import type { StoreHandle } from "../store.ts";
+import { OwnerStore } from "../sync-store/owner-store.ts";
+import type { Store } from "../types.ts";
 import type { SyncCommand } from "./sync-arguments.ts";
 
 export interface Replica {
   /** Syncs until both have the same. */
   once(): Promise<SyncReport>;
+  /** Ends syncing, and returns a seed (start-sync/seed.ts). REQUIRES: both have the same. */
+  seed(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -27,6 +35,10 @@ export async function openReplica(
     follow(sync, tell);
     return {
       once: () => sync.now(),
+      async *seed() {
+        await sync.stop();
+        yield* seedOf(store, tables);
+      },
       close: async () => {
         await sync.stop();
         await store.close();
@@ -35,6 +47,22 @@ export async function openReplica(
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+async function* seedOf(store: Store, tables: readonly string[]): AsyncGenerator<Uint8Array> {
+  const host = (await (store as StoreHandle).startSync()) as SyncHost;
+  const seeds = new Map<string, SeedRange[]>();
+  for (const table of tables) {
+    const scans = await new OwnerStore(host, table).read((view) => [...view.entries("scans", "")]);
+    const ranges = scans.map(([from, { to, watermark }]) => ({ from, to, watermark }));
+    seeds.set(foldedName(table), ranges);
+  }
+  await addSeed(store, seeds);
+  try {
+    yield* store.snapshotStream();
+  } finally {
+    await store.tableClient(seedTable).deleteTable();
   }
 }
 

@@ -1,6 +1,6 @@
 // Begins to sync, in a tab that owns the store or in another one.
 
-import { StoreError } from "../errors.ts";
+import { missingCodeError, StoreError } from "../errors.ts";
 import type { SyncHost } from "../host/sync-host.ts";
 import { pageActivity } from "../sync-session/activity.ts";
 import { broadcastChannelFactory } from "../tabs/channel.ts";
@@ -9,6 +9,7 @@ import type { Store } from "../types.ts";
 import type { Settings } from "./options.ts";
 import type { OwnerSync } from "./owner-sync.ts";
 import { platformClock } from "./platform.ts";
+import type { Seeds, TableSeed } from "./seed.ts";
 import { type OpenOptions, StoreSync } from "./store-sync.ts";
 import { TabSync } from "./tab-sync.ts";
 
@@ -25,7 +26,12 @@ export function begin({ hostOf, release, settings, store }: BeginOptions): Promi
   const open = async (settings: Settings, options: OpenOptions): Promise<OwnerSync> => {
     const host = (await hostOf()) as SyncHost | WorkerSync | undefined;
     if (host === undefined) throw cannotSyncError();
-    return await openOwn({ ...options, host, settings, store });
+    if (settings.seed === undefined) return await openOwn({ ...options, host, settings, store });
+    const { endSeed, openSeed } = await seedCode();
+    const seeds = await openSeed(store, settings);
+    const own = await openOwn({ ...options, host, seeds, settings, store });
+    if (seeds) await endSeed(store, seeds);
+    return own;
   };
   const isShared = store.status.persistence === "indexeddb";
   const channels = isShared ? broadcastChannelFactory() : undefined;
@@ -36,6 +42,7 @@ interface OwnOptions extends OpenOptions {
   readonly store: Store;
   readonly host: SyncHost | WorkerSync;
   readonly settings: Settings;
+  readonly seeds?: Seeds | undefined;
 }
 
 /** Syncs the store in the thread that has it. */
@@ -48,10 +55,18 @@ async function openOwn({ host, store, ...options }: OwnOptions): Promise<OwnerSy
   const access = {
     createTable: (table: string) => store.tableClient(table).createTable(),
     stats: () => store.stats(),
+    isUnchanged: async (table: string, seed: TableSeed) =>
+      await (await seedCode()).isUnchanged(store, table, seed),
   };
   const environment = { clock: platformClock, activity };
   return await StoreSync.open({ ...options, store: access, host, environment });
 }
+
+/** Only applications with a seed load it. */
+const seedCode = () =>
+  import("./seed.ts").catch((cause: unknown) => {
+    throw missingCodeError(cause);
+  });
 
 const cannotSyncError = (): StoreError =>
   new StoreError("NotSupported", "This store cannot be synced.", {

@@ -13,6 +13,7 @@ import type { Connection, Pass, SessionOptions } from "../sync-session/session-o
 export interface ConnectOptions {
   readonly http: Http;
   readonly table: string;
+  readonly filter: string | undefined;
   /** The table of beacons. */
   readonly beacon: string | undefined;
   readonly token: () => string;
@@ -38,7 +39,7 @@ export function connector(options: ConnectOptions): SessionOptions["connect"] {
 }
 
 async function connect(options: ConnectOptions, pass: Pass): Promise<Connection | Failure> {
-  const { client, http, mayCreate, table } = options;
+  const { client, filter, http, mayCreate, table } = options;
   const passing: Sender = {
     base: http.base,
     send: (request) => pass(() => http.send(request)),
@@ -53,7 +54,7 @@ async function connect(options: ConnectOptions, pass: Pass): Promise<Connection 
   const { profile } = probed;
   const feed = http.feedPath === undefined ? undefined : await options.feed();
   const name = await client();
-  const remote = new HttpRemote(http, { table, client: name, profile, feed });
+  const remote = new HttpRemote(http, { table, client: name, profile, feed, filter });
   return {
     kind: "connected",
     remote,

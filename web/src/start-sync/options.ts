@@ -15,11 +15,13 @@ export interface Settings {
   readonly poll: { readonly minMs: number; readonly maxMs: number; readonly hiddenMs: number };
   readonly entitiesPerSecond: number;
   readonly transactionsPerDay: number;
+  readonly seed: string | Blob | undefined;
   readonly pausesIfUnauthorized: boolean;
 }
 
-export type TableSettings = Required<Omit<SyncTableOptions, "partitions" | "beacon">> &
-  Pick<SyncTableOptions, "partitions" | "beacon">;
+type OptionalSetting = "partitions" | "filter" | "beacon";
+export type TableSettings = Required<Omit<SyncTableOptions, OptionalSetting>> &
+  Pick<SyncTableOptions, OptionalSetting>;
 
 const method = "startSync";
 const leastMs = 100; // of times: a shorter one is meant in seconds
@@ -31,9 +33,9 @@ export function settingsOf(options: SyncOptions): Settings {
     options,
     "startSync(store, { remote: { url }, tables: { people: {} } })",
   );
-  const names = ["remote", "tables", "schedule", "budget", "onUnauthorized"];
+  const names = ["remote", "tables", "seed", "schedule", "budget", "onUnauthorized"];
   requireKnownOptions(method, options, names);
-  const { budget = {}, onUnauthorized = "refresh", schedule = {}, tables } = options;
+  const { budget = {}, onUnauthorized = "refresh", schedule = {}, seed, tables } = options;
   requireOneOf("onUnauthorized", onUnauthorized, ["refresh", "pause"]);
   requireObject("budget", budget, "budget: { entitiesPerSecond: 2000 }");
   requireKnownOptions(method, budget, ["entitiesPerSecond", "transactionsPerDay"], {}, "budget");
@@ -43,6 +45,7 @@ export function settingsOf(options: SyncOptions): Settings {
   return {
     remote: remoteOf(options.remote),
     tables: tablesOf(tables),
+    seed,
     poll: pollOf(schedule),
     entitiesPerSecond,
     transactionsPerDay,
@@ -122,10 +125,10 @@ function tableOf(
   }
   const parent = `tables.${name}`;
   requireObject(parent, options, example);
-  const known = ["direction", "partitions", "conflict", "receipts", "maxAgeMs", "beacon"];
+  const known = ["direction", "partitions", "filter", "conflict", "receipts", "maxAgeMs", "beacon"];
   requireKnownOptions(method, options, known, {}, parent);
   const { conflict = "remote", direction = "both", partitions, receipts = false } = options;
-  const { beacon, maxAgeMs = 3_600_000 } = options;
+  const { beacon, filter, maxAgeMs = 3_600_000 } = options;
   requireOneOf(`${parent}.direction`, direction, ["both", "pull", "push"]);
   if (typeof conflict !== "function")
     requireOneOf(`${parent}.conflict`, conflict, ["remote", "merge", "local"], " or a function");
@@ -133,10 +136,14 @@ function tableOf(
     throw invalid(`${parent}.receipts must be true or false.`, `Write receipts: ${!!receipts}.`);
   requireNumber(`${parent}.maxAgeMs`, maxAgeMs, leastMs);
   if (beacon !== undefined) requireBeacon(parent, beacon, synced);
-  const settings = { conflict, direction, receipts, maxAgeMs, ...(beacon && { beacon }) };
-  return partitions === undefined
-    ? settings
-    : { ...settings, partitions: partitionsOf(parent, partitions) };
+  if (filter !== undefined && typeof filter !== "string")
+    throw invalid(`${parent}.filter must be a text.`, "Write it as in listEntities().");
+  return {
+    ...{ conflict, direction, receipts, maxAgeMs },
+    ...(partitions !== undefined && { partitions: partitionsOf(parent, partitions) }),
+    ...(filter && { filter }),
+    ...(beacon && { beacon }),
+  };
 }
 
 function requireBeacon(parent: string, beacon: string, synced: readonly string[]): void {
@@ -191,6 +198,6 @@ export function requireOneOf(
   throw invalid(`${option} must not be ${JSON.stringify(value)}.`, hint);
 }
 
-function invalid(message: string, hint: string): StoreError {
+export function invalid(message: string, hint: string): StoreError {
   return new StoreError("ValidationFailed", message, { hint });
 }

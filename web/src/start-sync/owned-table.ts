@@ -6,6 +6,7 @@ import type { SyncStore } from "../sync/store.ts";
 import { OwnerStore } from "../sync-store/owner-store.ts";
 import type { StoreStats } from "../types.ts";
 import { foldedName } from "./options.ts";
+import type { TableSeed } from "./seed.ts";
 
 export interface OwnedTable {
   readonly store: SyncStore;
@@ -18,6 +19,8 @@ export interface StoreAccess {
   /** Creates the table if it does not exist. */
   createTable(table: string): Promise<void>;
   stats(): Promise<StoreStats>;
+  /** Whether a table has only what a seed had of it. */
+  isUnchanged(table: string, seed: TableSeed): Promise<boolean>;
 }
 
 /** Begins to record local writes of the table, which is created if it does not exist. */

@@ -16,7 +16,7 @@ type SentTable = Omit<TableSettings, "conflict"> & {
 };
 
 /** Settings as a port can send them. */
-export interface SentSettings extends Omit<Settings, "remote" | "tables"> {
+export interface SentSettings extends Omit<Settings, "remote" | "tables" | "seed"> {
   readonly remote: Omit<SyncRemote, "credential" | "fetch">;
   readonly hasCredential: boolean;
   readonly hasFetch: boolean;
@@ -44,7 +44,7 @@ interface FetchCall {
 
 const monotonicMs = (): number => platformClock.now().monotonicMs;
 
-export function settingsToSend({ remote, tables, ...others }: Settings): SentSettings {
+export function settingsToSend({ remote, seed, tables, ...others }: Settings): SentSettings {
   const { credential, fetch, ...sent } = remote;
   const sentTables = [...tables].map(([name, { conflict, ...table }]): [string, SentTable] => [
     name,
@@ -133,6 +133,7 @@ export function settingsFromPage(sent: SentSettings, page: PortCalls): Settings 
   });
   return {
     ...others,
+    seed: undefined, // the page has restored it
     remote: {
       ...remote,
       ...(hasCredential && { credential: () => credentialOfPage(page) }),

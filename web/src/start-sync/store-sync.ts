@@ -8,6 +8,7 @@ import { AccountBudget } from "../sync-session/account-budget.ts";
 import { endSync, hasOtherRows } from "./owned-table.ts";
 import type { OwnerSync } from "./owner-sync.ts";
 import { parseId, type RecordId } from "./records.ts";
+import type { Seeds } from "./seed.ts";
 import { failedStatus, StatusListeners, StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
 import type {
@@ -31,7 +32,9 @@ export interface OpenOptions {
 }
 
 export type StoreSyncOptions = OpenOptions &
-  Omit<SyncedTableOptions, "name" | "http" | "feed" | "budget" | "onChange">;
+  Omit<SyncedTableOptions, "name" | "http" | "feed" | "budget" | "onChange"> & {
+    readonly seeds?: Seeds | undefined;
+  };
 
 const retryMs = 5000; // after a table could not be opened again
 
@@ -52,7 +55,8 @@ export class StoreSync implements OwnerSync {
 
   /** Rejects if a table cannot be opened. */
   static async open(options: StoreSyncOptions): Promise<StoreSync> {
-    const { isNextOwner, isPaused, settings } = options;
+    const { host, isNextOwner, isPaused, seeds, settings, store } = options;
+    if (seeds) await (await import("./adopt-seed.ts")).adoptSeeds(store, host, seeds);
     const sync = new StoreSync(options);
     for (const name of settings.tables.keys()) {
       try {

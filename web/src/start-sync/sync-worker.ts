@@ -52,16 +52,18 @@ function serve(port: MessagePort, host: Host): void {
     throw new StoreError("StoreClosed", "Sync has not begun.");
   };
   const page = new PortCalls(port, {
-    open: async ({ settings, isNextOwner, isPaused, ...state }: OpenMessage) => {
+    open: async ({ settings, seeds, isNextOwner, isPaused, ...state }: OpenMessage) => {
       activity = new PageActivity(state);
       sync = await StoreSync.open({
         store: {
           createTable: (table) => page.call("createTable", table),
           stats: () => host.stats(),
+          isUnchanged: (table, seed) => page.call("isUnchanged", table, seed),
         },
         host: (await host.startSync?.()) as SyncHost,
         settings: settingsFromPage(settings, page),
         environment: { clock: platformClock, activity },
+        seeds,
         isNextOwner,
         isPaused,
       });

@@ -1,6 +1,9 @@
 // One table that is synced: its session, and what waits.
 
+import { missingCodeError } from "../errors.ts";
 import type { SyncHost } from "../host/sync-host.ts";
+import { partitionOf } from "../sync/keys.ts";
+import type { RowFilter } from "../sync/partition-log.ts";
 import { pendingPartitions } from "../sync/plan-push.ts";
 import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import type { Http } from "../sync-remote/http.ts";
@@ -47,8 +50,10 @@ export interface SyncedTableOptions {
 export async function openSyncedTable(options: SyncedTableOptions): Promise<SyncedTable> {
   const { budget, environment, host, name, onChange, settings, store } = options;
   const table = settings.tables.get(name) as TableSettings;
+  const filtered = await filterOf(table, host, name);
   const owned = await openTable(store, host, name);
-  const keeps = keepsOf(table);
+  await changeFilter(owned, table, filtered);
+  const keeps = keepsOf(table, filtered);
   const session = new TableSession({
     ...owned,
     ...environment,
@@ -74,10 +79,35 @@ export async function openSyncedTable(options: SyncedTableOptions): Promise<Sync
   return { session, records: new TableRecords(name, owned.store, keeps), coverage };
 }
 
-function keepsOf({ partitions }: TableSettings): (key: string) => boolean {
-  if (partitions === undefined) return () => true;
+/** Throws RestError if the filter is invalid. Most tables have none. */
+async function filterOf(
+  { filter }: TableSettings,
+  { engine }: SyncHost,
+  name: string,
+): Promise<RowFilter | undefined> {
+  if (filter === undefined) return undefined;
+  const { rowFilter } = await filterCode();
+  return rowFilter(engine, name, filter);
+}
+
+async function changeFilter(
+  { store }: OwnedTable,
+  { filter = "" }: TableSettings,
+  matches: RowFilter | undefined,
+): Promise<void> {
+  const before = await store.read((view) => view.get("client", "filter") ?? "");
+  if (before !== filter) await (await filterCode()).changeFilter(store, filter, matches);
+}
+
+const filterCode = () =>
+  import("./table-filter.ts").catch((cause: unknown) => {
+    throw missingCodeError(cause);
+  });
+
+function keepsOf({ partitions }: TableSettings, matches: RowFilter | undefined): RowFilter {
+  if (partitions === undefined) return matches ?? (() => true);
   const kept = new Set(partitions);
-  return (key) => kept.has(key.slice(0, key.indexOf("\0")));
+  return (key, properties) => kept.has(partitionOf(key)) && (matches?.(key, properties) ?? true);
 }
 
 function connectorOf(options: SyncedTableOptions, table: TableSettings, { store }: OwnedTable) {
@@ -88,6 +118,7 @@ function connectorOf(options: SyncedTableOptions, table: TableSettings, { store 
     table: name,
     beacon: table.beacon,
     token: environment.clock.token,
+    filter: table.filter,
     client: () => clientName(store, environment.clock.token),
     mayCreate: async () => {
       if (table.direction === "pull") return false;

@@ -10,6 +10,12 @@ export interface SyncOptions {
   remote: SyncRemote;
   /** The tables to sync, by name. Local tables that do not exist are created. */
   tables: Readonly<Record<string, SyncTableOptions>>;
+  /**
+   * A file that `entitable sync --seed-out` has written, or its URL. If the store has no tables
+   * yet, the first download begins with it; startSync() then waits until it is restored. It has
+   * whole tables, so a table cannot have `partitions` then.
+   */
+  seed?: string | Blob;
   schedule?: SyncSchedule;
   budget?: SyncBudget;
   /**
@@ -46,6 +52,11 @@ export interface SyncTableOptions {
   direction?: "both" | "pull" | "push";
   /** The PartitionKeys to sync. Rows of others leave the store once they are pushed. */
   partitions?: readonly string[];
+  /**
+   * A filter as in queries, without Timestamp. Only entities that match it are kept here. Local
+   * writes are pushed also if they do not match; the entities then leave the store.
+   */
+  filter?: string;
   /**
    * Who wins if both sides have changed an entity. "remote" (default): the remote. "merge": both,
    * by property; if both have changed one property differently, the remote. "local": this store, by

@@ -8,6 +8,7 @@ import type { Settings } from "./options.ts";
 import { type OwnerSync, SyncCalls } from "./owner-sync.ts";
 import { type SentSettings, servePageFunctions, settingsToSend } from "./page-functions.ts";
 import { PortCalls, syncStoppedError } from "./port-calls.ts";
+import type { Seeds, TableSeed } from "./seed.ts";
 import {
   type StatusChanges,
   StatusListeners,
@@ -25,6 +26,7 @@ export interface WorkerStoreSyncOptions extends OpenOptions {
   readonly worker: WorkerSync;
   readonly settings: Settings;
   readonly activity: Activity;
+  readonly seeds?: Seeds | undefined;
 }
 
 /** What Activity says now. */
@@ -36,6 +38,7 @@ export interface ActivityState {
 /** The first call to the worker. */
 export interface OpenMessage extends ActivityState, OpenOptions {
   readonly settings: SentSettings;
+  readonly seeds: Seeds | undefined;
 }
 
 const stoppedTable = { phase: "stopped", inFlight: 0, following: false } as const;
@@ -49,12 +52,13 @@ export class WorkerStoreSync extends SyncCalls implements OwnerSync {
 
   /** Rejects if the script cannot be loaded, or a table cannot be opened. */
   static async open(options: WorkerStoreSyncOptions): Promise<WorkerStoreSync> {
-    const { activity, isNextOwner, isPaused, settings, worker } = options;
+    const { activity, isNextOwner, isPaused, seeds, settings, worker } = options;
     const { port1, port2 } = new MessageChannel();
     const sync = new WorkerStoreSync(options, port1);
     const message: OpenMessage = {
       ...stateOf(activity),
       settings: settingsToSend(settings),
+      seeds,
       isNextOwner,
       isPaused,
     };
@@ -74,6 +78,8 @@ export class WorkerStoreSync extends SyncCalls implements OwnerSync {
     this.#calls = new PortCalls(port, {
       ...servePageFunctions(settings),
       createTable: (table: string) => store.tableClient(table).createTable(),
+      isUnchanged: async (table: string, seed: TableSeed) =>
+        await (await import("./seed.ts")).isUnchanged(store, table, seed),
       status: (changes: StatusChanges) => this.#onStatus(changes),
     });
     const onActivity = (event: ActivityEvent) =>

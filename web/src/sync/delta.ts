@@ -34,7 +34,8 @@ export async function scanDelta(
     range: { ...range, from },
     since: delta.since,
     keysOnly: false,
-    isFiltered: rules.sendsFilter,
+    // In the first scan, no row can leave the filter unseen.
+    isFiltered: rules.sendsFilter || delta.since === undefined,
     needsOrder: true,
   };
   // A page is garbage before the next one is waited for.

@@ -7,8 +7,13 @@
 
 import { AbortError, SnapshotInterrupted, StoreError } from "../errors.ts";
 import type { UnstoredWrite } from "../host/deferred-writes.ts";
-import type { ChangeListener, ChunkedFile, ListenerConnection } from "../transport.ts";
-import type { AbortSignalLike, Durability, RestoreMode, RestoreReport } from "../types.ts";
+import type {
+  ChangeListener,
+  ChunkedFile,
+  ListenerConnection,
+  RestoreCallMode,
+} from "../transport.ts";
+import type { AbortSignalLike, Durability, RestoreReport } from "../types.ts";
 import { nextRetryMs } from "../util/back-off.ts";
 import { callIdOf, wrapInCall } from "../util/call-message.ts";
 import { requestKind } from "../util/engine-message-kinds.ts";
@@ -192,7 +197,7 @@ export class CallClient {
   // Lets the owner restore a snapshot file, whose chunks the owner requests (sendChunk()).
   restore(
     file: ChunkedFile,
-    mode: RestoreMode | undefined,
+    mode: RestoreCallMode | undefined,
     number = this.reserveCallNumber(),
   ): Promise<RestoreReport> {
     const request =

@@ -12,7 +12,8 @@
 
 import { AbortError, RestError, StoreError, type StoreErrorCode, serviceError } from "../errors.ts";
 import type { LifecycleEvent } from "../host/page-lifecycle.ts";
-import type { Durability, RestoreMode, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
+import type { RestoreCallMode } from "../transport.ts";
+import type { Durability, StoreEvents, StoreStatus, StoreWarning } from "../types.ts";
 import { isError } from "../util/platform-objects.ts";
 
 // The version of these messages and of the request and response messages in them
@@ -100,7 +101,7 @@ export interface RemoteCall {
   unstored?: readonly UnstoredCall[] | undefined; // of "recover", in the order of their numbers
   // Of "recover": a write that the owner cannot apply is left out; otherwise "recover" stops there.
   leavesOut?: boolean | undefined;
-  mode?: RestoreMode | undefined; // of "restore"
+  mode?: RestoreCallMode | undefined; // of "restore"
   durability?: Durability | undefined; // of "write"
 }
 

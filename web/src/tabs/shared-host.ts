@@ -16,12 +16,17 @@ import { Emitter } from "../host/emitter.ts";
 import { storeLockedError } from "../host/exclusive-lock.ts";
 import type { LocalHost, LogOwnership } from "../host/local-host.ts";
 import type { LifecycleEvent, PageLifecycle } from "../host/page-lifecycle.ts";
-import type { ChangeListener, ChunkedFile, Host, ListenerConnection } from "../transport.ts";
+import type {
+  ChangeListener,
+  ChunkedFile,
+  Host,
+  ListenerConnection,
+  RestoreCallOptions,
+} from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
   Durability,
-  RestoreOptions,
   RestoreReport,
   StoreEvents,
   StoreStats,
@@ -280,7 +285,7 @@ export class SharedHost implements Host {
     }
   }
 
-  async restore(file: ChunkedFile, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
+  async restore(file: ChunkedFile, { mode }: RestoreCallOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
     if (this.#options.writeError !== undefined) throw this.#options.writeError;
     const elsewhere = (callNumber: number) => this.#client.restore(file, mode, callNumber);

@@ -216,18 +216,24 @@ export interface Engine {
   // DeferredModuleNeeded, whose load() enables sync.
   readonly hasSyncedTables: boolean;
   enableSync(): void;
-  // Begins or ends syncing a table. Stages the change, and publishes it if `publishes`. "end" fails
-  // while the table has pending operations; "discard" ends syncing even then. Throws a RestError if
-  // the store refuses (core/store/sync_tables.h).
+  // Begins or ends syncing a table. Stages the change, and publishes it if `publishes`. "begin"
+  // fails if the table has rows. "end" fails while the table has pending operations; "discard" ends
+  // syncing even then. Throws a RestError if the store refuses (core/store/sync_tables.h).
   setSynced(
     table: string,
     how: "begin" | "end" | "discard",
     publishes: boolean,
     nowMs: number,
   ): PartsNeeded | undefined;
+  // Begins syncing a table whose rows are versions that the remote had, unless a commit was made
+  // after `seenCommit`. Returns whether it was not. Otherwise as setSynced().
+  adoptTable(table: string, seenCommit: number, publishes: boolean, nowMs: number): boolean;
   // Returns whether a synced table has operations that its remote does not have. They are lost if a
   // restore replaces the content.
   hasPendingOperations(): boolean | PartsNeeded;
+  // Returns whether the entity of a write message with one operation matches the filter. Throws a
+  // RestError if the filter is invalid, or names Timestamp.
+  matchesFilter(filter: string, message: Uint8Array): boolean;
   // Executes a get or query message on a hidden table, or on the synced table, by its number
   // (core/rpc/sync_messages.h). The response is a view like that of read().
   readSynced(table: number, request: Uint8Array): Uint8Array | PartsNeeded;

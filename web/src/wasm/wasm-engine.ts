@@ -421,6 +421,32 @@ export class WasmEngine implements Engine {
     return staged instanceof PartsNeeded ? staged : undefined;
   }
 
+  adoptTable(table: string, seenCommit: number, publishes: boolean, nowMs: number): boolean {
+    const name = new TextEncoder().encode(table);
+    this.#writeInput(name);
+    try {
+      this.#stagedSync(publishes, (m, h) =>
+        m._entitable_adopt_table(h, name.length, seenCommit, publishes ? 1 : 0, nowMs),
+      );
+      return true;
+    } catch (error) {
+      if ((error as { code?: unknown }).code === "UpdateConditionNotSatisfied") return false;
+      throw error;
+    }
+  }
+
+  matchesFilter(filter: string, message: Uint8Array): boolean {
+    const text = new TextEncoder().encode(filter);
+    const input = new Uint8Array(text.length + message.length);
+    input.set(text);
+    input.set(message, text.length);
+    this.#writeInput(input);
+    const result = this.#callForResult((m, h) =>
+      m._entitable_matches_filter(h, input.length, text.length),
+    );
+    return result === 1;
+  }
+
   hasPendingOperations(): boolean | PartsNeeded {
     const result = this.#callForResult((m, h) => m._entitable_has_pending_operations(h));
     return result instanceof PartsNeeded ? result : result !== 0;

@@ -26,13 +26,13 @@ import type {
   ChunkedFile,
   Host,
   ListenerConnection,
+  RestoreCallOptions,
   Transport,
   WorkerSync,
 } from "../transport.ts";
 import type {
   AbortSignalLike,
   Durability,
-  RestoreOptions,
   RestoreReport,
   StoreEvents,
   StoreStats,
@@ -180,7 +180,7 @@ export class WorkerHost implements Host {
     yield* this.#client.snapshotChunks();
   }
 
-  async restore(file: ChunkedFile, { mode }: RestoreOptions = {}): Promise<RestoreReport> {
+  async restore(file: ChunkedFile, { mode }: RestoreCallOptions = {}): Promise<RestoreReport> {
     this.#requireOpen();
     return await this.#client.restore(file, mode);
   }

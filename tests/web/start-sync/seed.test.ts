@@ -1,0 +1,319 @@
+// Tests first downloads that begin with a seed, which `entitable sync --seed-out` has written.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { addSeed } from "../../../web/src/start-sync/seed.ts";
+import type { SyncOptions, SyncTableOptions } from "../../../web/src/start-sync/types.ts";
+import type { Store } from "../../../web/src/types.ts";
+import { openStore, packageFolder } from "../support/package.ts";
+import { emulatorKey, run } from "../support/server-process.ts";
+import { credential, startSync } from "../support/synced-store.ts";
+
+const { serve }: typeof import("../../../web/src/server/serve.ts") = await import(
+  new URL("dist/server/serve.js", packageFolder).href
+);
+
+const rowCount = 2500;
+const account = { name: credential.name, keys: [emulatorKey], authorize: true };
+const folder = mkdtempSync(join(tmpdir(), "entitable-seed-"));
+const file = join(folder, "people.seed");
+let remote: Store;
+let server: Awaited<ReturnType<typeof serve>>;
+let url = "";
+
+const put = (store: Store, rowKey: string, more: object = {}) =>
+  store.table("people").upsertEntity({ partitionKey: "p", rowKey, ...more });
+
+before(async () => {
+  // The entities are older than the overlap of scans.
+  let behindMs = 3_600_000;
+  const clock = { now: () => Date.now() - behindMs };
+  remote = await openStore({ persistence: "memory", account, clock });
+  server = await serve(remote, { port: 0 });
+  url = `http://127.0.0.1:${new URL(server.url).port}/${credential.name}`;
+  await remote.table("people").createTable();
+  const rows = Array.from({ length: rowCount }, (_, row) => String(10_000 + row));
+  await remote
+    .table("people")
+    .bulk(rows.map((rowKey) => ["upsert", { partitionKey: "p", rowKey, row: 1 }]));
+  behindMs = 0;
+  const location = join(folder, "copy");
+  const args = ["sync", url, "--table", "people", "--location", location, "--once"];
+  const { code, err } = await run([...args, "--seed-out", file]);
+  assert.deepEqual([code, err], [0, ""]);
+});
+
+after(async () => {
+  await server?.close();
+  await remote?.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Started {
+  readonly local: Store;
+  readonly sync: Awaited<ReturnType<typeof startSync>>;
+  /** How many entities the remote has returned with their properties. */
+  readonly received: () => number;
+}
+
+async function start(
+  t: TestContext,
+  seed: SyncOptions["seed"] | undefined,
+  local?: Store,
+  table: SyncTableOptions = {},
+): Promise<Started> {
+  const store = local ?? (await openStore({ persistence: "memory", name: "local" }));
+  let received = 0;
+  const sync = await startSync(store, {
+    remote: {
+      url,
+      credential,
+      fetch: async (input, init) => {
+        const response = await fetch(input, init);
+        const text = await response.text();
+        received += text.split('"row":').length - 1;
+        return new Response(text, { status: response.status, headers: response.headers });
+      },
+    },
+    tables: { people: table },
+    schedule: { minMs: 100, maxMs: 200 },
+    budget: { entitiesPerSecond: 1_000_000 },
+    ...(seed !== undefined && { seed }),
+  });
+  t.after(async () => {
+    await sync.stop();
+    await store.close();
+  });
+  return { local: store, sync, received: () => received };
+}
+
+async function rowsOf(store: Store): Promise<Map<string, string>> {
+  const rows = new Map<string, string>();
+  for await (const { etag, rowKey, row } of store.table("people").listEntities())
+    rows.set(String(rowKey), `${etag} ${row}`);
+  return rows;
+}
+
+async function tablesOf(store: Store): Promise<string> {
+  const names: string[] = [];
+  for await (const { name = "" } of store.serviceClient().listTables()) names.push(name);
+  return names.join();
+}
+
+const until = async (holds: () => Promise<boolean>): Promise<void> => {
+  const end = performance.now() + 60_000;
+  while (!(await holds())) {
+    assert(performance.now() < end, "it does not hold within a minute");
+    await delay(10);
+  }
+};
+
+const untilEqual = (local: Store, sync: Started["sync"]) =>
+  until(async () => {
+    await sync.now();
+    return isDeepStrictEqual(await rowsOf(local), await rowsOf(remote));
+  });
+
+const blob = () => new Blob([readFileSync(file)]);
+
+describe("a seed", () => {
+  test("has the entities at once, and then only changes are read", async (t) => {
+    await put(remote, "10000", { row: 2 });
+    await put(remote, "new", { row: 2 });
+    await remote.table("people").deleteEntity("p", "10001");
+    const { local, received, sync } = await start(t, blob());
+    assert.equal((await local.table("people").getEntity("p", "10002")).row, 1);
+    assert.equal(await tablesOf(local), "people");
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+    // Those within the overlap are read again by each scan.
+    assert(received() < 50, `${received()} entities`);
+    await put(local, "local", { row: 3 });
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+    assert.deepEqual([sync.status.lost, sync.status.missesRepaired], [0, 0]);
+  });
+
+  test("can be downloaded", async (t) => {
+    const site = createServer((_, response) => response.end(readFileSync(file)));
+    await new Promise<void>((resolve) => site.listen(0, resolve));
+    t.after(() => site.close());
+    const { port } = site.address() as AddressInfo;
+    const { local, sync } = await start(t, `http://127.0.0.1:${port}/people.seed`);
+    assert.equal((await local.table("people").getEntity("p", "10002")).row, 1);
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+  });
+
+  test("is not needed: without it, or if it is damaged, everything is downloaded", async (t) => {
+    for (const seed of ["http://127.0.0.1:1/none", new Blob(["no snapshot"])]) {
+      const { local, sync } = await start(t, seed);
+      assert.equal((await sync.now()).complete, true);
+      assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+    }
+  });
+
+  test("that is damaged anywhere leaves nothing, and everything is downloaded", async (t) => {
+    const whole = readFileSync(file);
+    const flipped = Buffer.from(whole);
+    flipped[whole.length >> 1] = (flipped[whole.length >> 1] as number) ^ 1;
+    for (const bytes of [flipped, whole.subarray(0, whole.length - 100)]) {
+      const { local, received, sync } = await start(t, new Blob([new Uint8Array(bytes)]));
+      assert.equal(await tablesOf(local), "people");
+      assert.equal((await sync.now()).complete, true);
+      assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+      assert(received() >= rowCount);
+    }
+  });
+
+  test("of other entities costs time, and its entities leave the store", async (t) => {
+    const other = await openStore({ persistence: "memory" });
+    t.after(() => other.close());
+    await other.table("people").createTable();
+    const rows = ["10005", ...Array.from({ length: 700 }, (_, row) => `a${row}`)];
+    for (const rowKey of rows) await put(other, rowKey, { row: 7 });
+    await other.table("cities").createTable();
+    const future = BigInt(Date.now() + 3_600_000) * 10_000n;
+    const plain = new Blob([await other.snapshot()]);
+    await addSeed(other, new Map([["people", [{ from: "", to: undefined, watermark: future }]]]));
+    for (const seed of [plain, new Blob([await other.snapshot()])]) {
+      const { local, sync } = await start(t, seed);
+      assert.equal(await tablesOf(local), "people");
+      await untilEqual(local, sync);
+      assert.deepEqual([sync.status.lost, sync.status.suspects], [0, []]);
+    }
+  });
+
+  test("that lacks entities, has others and says that it is new is repaired", async (t) => {
+    const other = await openStore({ persistence: "memory" });
+    t.after(() => other.close());
+    await other.restore(blob());
+    await other.table("EntitableSeed").deleteTable();
+    for (let row = 0; row < 20; ++row) {
+      await other.table("people").deleteEntity("p", String(10_100 + row));
+      await put(other, String(10_200 + row), { row: 7 });
+    }
+    for (let row = 0; row < 300; ++row) await put(other, `a${row}`, { row: 7 });
+    const watermark = BigInt(Date.now()) * 10_000n;
+    await addSeed(other, new Map([["people", [{ from: "", to: undefined, watermark }]]]));
+    const { local, sync } = await start(t, new Blob([await other.snapshot()]));
+    await untilEqual(local, sync);
+    assert.deepEqual([sync.status.lost, sync.status.suspects], [0, []]);
+    assert.equal(sync.status.missesRepaired, 40);
+  });
+
+  test("that names wrong ranges is read again", async (t) => {
+    const other = await openStore({ persistence: "memory" });
+    t.after(() => other.close());
+    await other.restore(blob());
+    const seed = other.table("EntitableSeed");
+    await seed.createTable();
+    const rows = [{ range: "no JSON" }, { range: "[1]" }, { range: '["b","a"]', watermark: 1n }];
+    for (const [row, more] of rows.entries())
+      await seed.upsertEntity({ partitionKey: "people", rowKey: String(row), ...more }, "Replace");
+    const { local, sync } = await start(t, new Blob([await other.snapshot()]));
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+    assert.equal(sync.status.missesRepaired, 0);
+  });
+
+  test("replaces nothing that is written while it is downloaded", async (t) => {
+    const local = await openStore({ persistence: "memory", name: "busy" });
+    const site = createServer(async (_, response) => {
+      await local.table("cities").createTable();
+      await local.table("cities").upsertEntity({ partitionKey: "c", rowKey: "1" });
+      response.end(readFileSync(file));
+    });
+    await new Promise<void>((resolve) => site.listen(0, resolve));
+    t.after(() => site.close());
+    const { port } = site.address() as AddressInfo;
+    const { sync } = await start(t, `http://127.0.0.1:${port}/people.seed`, local);
+    assert.equal((await local.table("cities").getEntity("c", "1")).rowKey, "1");
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+  });
+
+  test("takes no write for the remote's that is made before it is taken over", async (t) => {
+    const local = await openStore({ persistence: "memory", name: "early" });
+    t.after(() => local.close());
+    const restore = local.restore.bind(local);
+    local.restore = async (...options) => {
+      const report = await restore(...options);
+      await put(local, "mine", { row: 4 });
+      return report;
+    };
+    await assert.rejects(start(t, blob(), local), { code: "ValidationFailed" });
+    assert.equal((await local.table("people").getEntity("p", "mine")).row, 4);
+  });
+
+  test("is not taken again if the process ends before it has removed what it needs", async (t) => {
+    const { local, sync } = await start(t, blob());
+    assert.equal((await sync.now()).complete, true);
+    await sync.stop();
+    await put(local, "offline", { row: 3 });
+    for (const rows of [[], [{ from: "", to: undefined, watermark: 1n }]]) {
+      await addSeed(local, new Map([["people", rows]]));
+      const again = await start(t, blob(), local);
+      assert.equal((await again.sync.now()).complete, true);
+      assert.equal(await tablesOf(local), "people");
+      assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+      await again.sync.stop();
+    }
+  });
+
+  test("has only what matches the filter, and the rest is not read again", async (t) => {
+    await put(remote, "10010", { row: 5 });
+    const { local, received, sync } = await start(t, blob(), undefined, { filter: "row gt 4" });
+    assert.equal((await rowsOf(local)).size, 0);
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual([...(await rowsOf(local)).keys()], ["10010"]);
+    assert(received() < 50, `${received()} entities`);
+  });
+
+  test("is not used by a store that has tables", async (t) => {
+    const local = await openStore({ persistence: "memory", name: "used" });
+    await local.table("cities").createTable();
+    const { sync } = await start(t, blob(), local);
+    assert.equal(await tablesOf(local), "cities,people");
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+  });
+
+  test("must be a file or a URL, of whole tables", async (t) => {
+    const no = 5 as unknown as string;
+    await assert.rejects(start(t, no), { code: "ValidationFailed", message: /^seed must/ });
+    const partitions = start(t, blob(), undefined, { partitions: ["p"] });
+    await assert.rejects(partitions, {
+      code: "ValidationFailed",
+      message: /people has partitions/,
+    });
+  });
+
+  test("that was restored by a process that has ended is used, unless it was changed", async (t) => {
+    const restored = await openStore({ persistence: "memory", name: "restored" });
+    await restored.restore(blob());
+    const { local, sync } = await start(t, blob(), restored);
+    assert.equal(await tablesOf(local), "people");
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+    const changed = await openStore({ persistence: "memory", name: "changed" });
+    t.after(() => changed.close());
+    await changed.restore(blob());
+    await put(changed, "mine");
+    await assert.rejects(start(t, blob(), changed), { code: "ValidationFailed" });
+  });
+});
+
+test("--seed-out needs --once", async () => {
+  const args = ["sync", url, "--table", "people", "--location", folder, "--seed-out", file];
+  const { code, err } = await run(args);
+  assert.notEqual(code, 0);
+  assert.match(err, /--seed-out needs --once/);
+});

@@ -1,0 +1,58 @@
+// The filter of a synced table, which only applications that use one load.
+
+import type { Key } from "../sync/keys.ts";
+import type { RowFilter } from "../sync/partition-log.ts";
+import type { SyncStore } from "../sync/store.ts";
+
+export { rowFilter } from "../sync-store/row-filter.ts";
+
+/**
+ * Removes the entities that do not match the table's new filter, without asking the remote. If
+ * there was another filter before, the remote has entities that match only the new one, and may not
+ * have changed for long: everything is read again then. `matches` undefined: the table has no
+ * filter any more.
+ */
+export async function changeFilter(
+  store: SyncStore,
+  filter: string,
+  matches: RowFilter | undefined,
+): Promise<void> {
+  await store.transact((draft) => {
+    if ((draft.get("client", "filter") ?? "") === "") return;
+    for (const [from, { to }] of [...draft.entries("scans", "")]) draft.put("scans", from, { to });
+    if (draft.get("feed", "state")) draft.delete("feed", "state");
+  });
+  if (matches) await removeOthers(store, matches);
+  // Last: a process that ends before begins anew.
+  await store.transact((draft) => {
+    if (filter === "") draft.delete("client", "filter");
+    else draft.put("client", "filter", filter);
+  });
+}
+
+const rowsPerStep = 1000; // bounds the time of one turn of the event loop
+
+async function removeOthers(store: SyncStore, matches: RowFilter): Promise<void> {
+  for (let from: Key | undefined = ""; from !== undefined; )
+    from = await removeStep(store, from, matches);
+}
+
+/** Returns where to continue. What is written here stays until the remote has it. */
+function removeStep(store: SyncStore, from: Key, matches: RowFilter): Promise<Key | undefined> {
+  return store.transact((draft) => {
+    const others: Key[] = [];
+    let next: Key | undefined;
+    let rows = 0;
+    for (const [key, { properties, version }] of draft.entries("rows", from)) {
+      if (rows === rowsPerStep) {
+        next = key;
+        break;
+      }
+      rows += 1;
+      const isClean = version !== undefined && draft.get("bases", key) === undefined;
+      if (isClean && !matches(key, properties)) others.push(key);
+    }
+    for (const key of others) draft.delete("rows", key);
+    return next;
+  });
+}
