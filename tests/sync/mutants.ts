@@ -197,7 +197,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "settles-equal-members-alone",
     "I4",
-    718067831,
+    31,
     "A member that the remote has leaves the outbox, although the others of its group stay.",
     edit(
       "conflict.ts",
@@ -209,7 +209,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "leaves-out-undone-changes",
     "I4",
-    471,
+    174,
     "Entities with changes that were undone are not sent with the others of their groups.",
     edit(
       "freeze.ts",
@@ -227,7 +227,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "stores-receipt-early",
     "I3",
-    247,
+    207,
     "The receipt's new ETag is stored before the push is settled.",
     edit(
       "partition-pusher.ts",
