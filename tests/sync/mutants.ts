@@ -284,7 +284,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-only-try-with-its-receipt",
     "I2c",
-    116,
+    141,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
@@ -354,7 +354,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "does-not-read-outdated-bases",
     "I12",
-    56,
+    18,
     "An entity whose Base is outdated is not read when no operations are left.",
     edit(
       "partition-log.ts",
@@ -429,7 +429,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "merges-parts-of-groups",
     "I4",
-    69,
+    13,
     "Only the operations on contradicted entities lose.",
     edit(
       "merge.ts",
