@@ -40,7 +40,7 @@ async function bundle(source: string) {
   };
   const isOfFeed = ({ path }: { path: string }) => hasInput(path, /(feed-work|account-feed)\.js$/);
   const isOfWorkers = ({ path }: { path: string }) => hasInput(path, /worker-store-sync/);
-  const ofOptions = /(seed|table-filter|row-filter)\.js$/;
+  const ofOptions = /(seed|table-filter|row-filter|estimate)\.js$/;
   const isOfOptions = ({ path }: { path: string }) => hasInput(path, ofOptions);
   const isOfAll = (file: { path: string }) =>
     !isOfFeed(file) && !isOfWorkers(file) && !isOfOptions(file);
@@ -59,7 +59,7 @@ export interface SizeOfSync {
   readonly all: number; // with what startSync() loads, too, but for the others
   readonly feed: number; // loaded if the remote has a feed of changes
   readonly worker: number; // loaded if the store is in a worker
-  readonly options: number; // loaded if a seed or a filter is used
+  readonly options: number; // loaded if a seed, a filter or estimate() is used
 }
 
 /** In bytes. */

@@ -1,5 +1,6 @@
 // What syncing costs (sync/PROTOCOL.md, Pulling): polls and comparisons of tables as they are now.
 
+import { rangesOfTable } from "../sync-session/ranges.ts";
 import { foldedName, type Settings, type TableSettings } from "./options.ts";
 import type { SyncEstimate } from "./types.ts";
 
@@ -21,6 +22,25 @@ interface Work {
   readonly everyMs: number;
   readonly entities: number;
   readonly requests: number;
+}
+
+export interface KnownSizes {
+  /** How many rows tables have, by folded name. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Undefined: this tab does not know into how many ranges the table was divided. */
+  stretchesOf(table: string): number | undefined;
+  isFollowed(table: string): boolean;
+}
+
+/** Returns the sizes of all tables, by folded name. */
+export function sizesOf(settings: Settings, known: KnownSizes): Map<string, TableSize> {
+  const sizes = [...settings.tables].map(([name, { partitions }]) => {
+    const rows = known.counts.get(foldedName(name)) ?? 0;
+    const usual = partitions?.length ?? (rows > rowsPerPage ? rangesOfTable : 1);
+    const stretches = known.stretchesOf(name) ?? usual;
+    return [foldedName(name), { rows, stretches, isFollowed: known.isFollowed(name) }] as const;
+  });
+  return new Map(sizes);
 }
 
 /** `sizes`: by folded name. */

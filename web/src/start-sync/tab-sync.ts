@@ -1,14 +1,12 @@
 // Sync of a store that several tabs share. The tab that owns the store syncs it. The others show
 // what it tells, and send it their calls; when one of them becomes the owner, it continues.
 
-import { StoreError } from "../errors.ts";
+import { missingCodeError, StoreError } from "../errors.ts";
 import type { Clock } from "../sync-session/clock.ts";
-import { rangesOfTable } from "../sync-session/ranges.ts";
 import type { Channel, ChannelFactory } from "../tabs/channel.ts";
 import { errorToWire } from "../tabs/messages.ts";
 import type { Store } from "../types.ts";
 import { toError } from "../util/platform-objects.ts";
-import { estimateOf } from "./estimate.ts";
 import { foldedName, requireOneOf, type Settings } from "./options.ts";
 import { rowCounts } from "./owned-table.ts";
 import { firstOf, type OwnerSync, run, SyncCalls } from "./owner-sync.ts";
@@ -56,7 +54,6 @@ export interface TabSyncOptions {
 
 type Unsent<M> = M extends unknown ? Omit<M, "from"> : never;
 
-const rowsOfPage = 1000;
 const retryMs = 5000; // after this tab has become the owner, and could not begin
 
 export class TabSync extends SyncCalls implements Sync {
@@ -402,17 +399,17 @@ export class TabSync extends SyncCalls implements Sync {
   }
 
   async estimate(): Promise<SyncEstimate> {
-    const settings = this.#settings;
-    const counts = await rowCounts(this.#options.store);
-    const sizes = [...settings.tables].map(([name, { partitions }]) => {
-      const rows = counts.get(foldedName(name)) ?? 0;
-      // Another tab knows into how many ranges a large table was divided.
-      const usual = partitions?.length ?? (rows > rowsOfPage ? rangesOfTable : 1);
-      const stretches = this.#own?.stretchesOf?.(name) ?? usual;
-      const isFollowed = this.status.tables[name]?.following ?? false;
-      return [foldedName(name), { rows, stretches, isFollowed }] as const;
+    // Only applications that ask for an estimate load it.
+    const { estimateOf, sizesOf } = await import("./estimate.ts").catch((cause: unknown) => {
+      throw missingCodeError(cause);
     });
-    return estimateOf(settings, new Map(sizes));
+    const settings = this.#settings;
+    const sizes = sizesOf(settings, {
+      counts: await rowCounts(this.#options.store),
+      stretchesOf: (name) => this.#own?.stretchesOf?.(name),
+      isFollowed: (name) => this.status.tables[name]?.following ?? false,
+    });
+    return estimateOf(settings, sizes);
   }
 }
 
