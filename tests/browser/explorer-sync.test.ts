@@ -438,8 +438,8 @@ describe("another sync", () => {
       const other = {
         status: { ...sync.status, ...lamps, suspects, tables: { lamps } },
         subscribe: () => () => {},
-        async *pending() {
-          for (let i = 0; i < 1234; ++i) yield write;
+        async *pending({ top }: { top: number }) {
+          for (let i = 0; i < Math.min(top, 1234); ++i) yield write;
         },
         async *parked() {},
         async *lost() {
