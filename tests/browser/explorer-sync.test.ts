@@ -175,16 +175,17 @@ describe('the tab "Sync"', () => {
     await page.clock.install();
     await page.evaluate(() => {
       const { show, sync } = globalThis as unknown as Application;
-      let calls = 0;
-      const coverage = async () => {
-        calls += 1;
-        const comparedSince = calls === 1 ? new Date() : undefined;
-        return (await sync.coverage()).map((table) => ({ ...table, comparedSince }));
-      };
+      const result: { comparedSince: Date | undefined } = { comparedSince: new Date() };
+      const coverage = async () =>
+        (await sync.coverage()).map((table) => ({ ...table, ...result }));
+      Object.assign(globalThis, { becomeTooOld: () => (result.comparedSince = undefined) });
       show({ coverage });
     });
     await page.clock.runFor(1000);
     await figure(page, "lamps", "Versions compared").filter({ hasText: "all since" }).waitFor();
+    await page.evaluate(() => {
+      (globalThis as unknown as { becomeTooOld(): void }).becomeTooOld();
+    });
     await page.clock.runFor(70_000);
     await figure(page, "lamps", "Versions compared").filter({ hasText: "none" }).waitFor();
     await tabs.leave(page);
