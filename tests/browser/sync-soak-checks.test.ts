@@ -67,7 +67,7 @@ describe("the history of a remote", () => {
     await remote.send("a", ["MERGE p/pair-0 m_a_2"], () => {
       remote.put("p/pair-0", { m_a_1: "Int32 1", m_a_2: "Int32 1", pair: "String 2" });
     });
-    assert.match(remote.history.violations.join(), /^a tears a transaction in p: /);
+    assert.match(remote.history.violations.join(), /^a tears a transaction of p\/pair-0 and p\/pair-1: /);
   });
 
   test("finds a write that is executed twice", async () => {

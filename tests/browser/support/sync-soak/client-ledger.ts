@@ -15,13 +15,20 @@ export interface ReportedLost {
   readonly names: readonly string[];
 }
 
+/** Of rows that all clients write. */
+interface SharedWrite {
+  readonly write: Write;
+  /** Otherwise the process died before, and nobody knows whether it was stored. */
+  readonly isAcknowledged: boolean;
+}
+
 export class ClientLedger {
   readonly client: string;
   /** The client's own rows, as the acknowledged writes have left them. */
   #own: ReadonlyMap<RowKey, Properties> = new Map();
   /** The process died before it acknowledged this write, so that it may have been stored. */
   #uncertain: Write | undefined;
-  #shared: Write[] = []; // acknowledged
+  #shared: SharedWrite[] = [];
   acknowledged = 0;
 
   constructor(client: string) {
@@ -35,11 +42,12 @@ export class ClientLedger {
   acknowledge(write: Write): void {
     this.acknowledged += 1;
     if (write.isOwn) this.#own = afterWrite(this.#own, write);
-    else this.#shared.push(write);
+    else this.#shared.push({ write, isAcknowledged: true });
   }
 
   onUncertain(write: Write): void {
     this.#uncertain = write.isOwn ? write : undefined;
+    if (!write.isOwn) this.#shared.push({ write, isAcknowledged: false });
   }
 
   /**
@@ -69,16 +77,18 @@ export class ClientLedger {
 
   /**
    * At rest: each acknowledged write of shared rows was executed by the remote, replaced by a later
-   * write of this client before it was sent, or lost to another client and reported. Own rows
-   * cannot lose. Returns violations, and forgets the writes.
+   * write of this client before it was sent, or lost to another client and reported. The later
+   * write can be one that was stored without being acknowledged. Own rows cannot lose. Returns
+   * violations, and forgets the writes.
    */
   settle(lost: readonly ReportedLost[], history: RemoteHistory): string[] {
     const ofOwn = lost.filter(({ key }) => key.includes("/own-"));
     const violations = ofOwn.map(({ key }) => `${this.client} reports ${key} as lost`);
-    const operations = this.#shared.flatMap((write) =>
-      write.operations.map((operation) => ({ ...operation, marker: write.marker })),
+    const operations = this.#shared.flatMap(({ isAcknowledged, write: { marker, ...write } }) =>
+      write.operations.map((operation) => ({ ...operation, marker, isAcknowledged })),
     );
-    operations.forEach(({ marker, ...operation }, index) => {
+    operations.forEach(({ isAcknowledged, marker, ...operation }, index) => {
+      if (!isAcknowledged) return;
       const key = keyOf(operation);
       const others = operations.filter((other) => keyOf(other) === key);
       // A later write replaces the row, or an earlier one has created what this one deletes.

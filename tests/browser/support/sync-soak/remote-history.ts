@@ -149,7 +149,8 @@ export class RemoteHistory {
     };
     if (isWhole(after) || !isWhole(before)) return;
     const found = pairRows.map((row) => describeRow(after.get(rowKeyOf(partition, row))));
-    this.violations.push(`${client} tears a transaction in ${partition}: ${found.join(" and ")}`);
+    const keys = pairRows.map((row) => rowKeyOf(partition, row)).join(" and ");
+    this.violations.push(`${client} tears a transaction of ${keys}: ${found.join(" and ")}`);
   }
 
   /** A marker is written to a row once. */
