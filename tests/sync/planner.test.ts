@@ -196,6 +196,45 @@ describe("a push", () => {
     });
   });
 
+  // Another client may have created the entity together with the others.
+  test("ends before an entity is absent again whose group is sent", () => {
+    const insert = (names: string[]) => new Map(names.map((of) => [key(of), () => row({ a: 1 })]));
+    const remove = (names: string[]) => new Map(names.map((of) => [key(of), () => undefined]));
+    const pushOf = (...groups: Parameters<FakeStore["write"]>[1][]) => {
+      const store = newStore();
+      const version = { etag: "0", timestamp: 1n };
+      store.transact((draft) =>
+        draft.put("rows", key("3"), { properties: row({ a: 0 }), version }),
+      );
+      for (const [index, changes] of groups.entries()) store.write(index + 1, changes);
+      let result: unknown;
+      store.transact((draft) => {
+        const plan = planPush(draft, "p", rules, { isSettled: true, ...input });
+        result = plan.kind;
+        if (plan.kind !== "push") return;
+        const { groups: count, members } = plan.push;
+        result = { groups: count, members: members.map((one) => one.key) };
+      });
+      return result;
+    };
+    const both = [key("1"), key("3")];
+    const one = [key("1")];
+    // The first of each is sent alone.
+    assert.deepEqual(pushOf(insert(["1", "3"]), remove(["1", "3"])), { groups: 1, members: both });
+    assert.deepEqual(pushOf(insert(["1"]), remove(["1", "3"])), { groups: 1, members: one });
+    assert.deepEqual(pushOf(insert(["1", "2"]), remove(["1"]), remove(["2"])), {
+      groups: 1,
+      members: [key("1"), key("2")],
+    });
+    // What was created alone, and removed alone, is nobody's condition.
+    assert.deepEqual(pushOf(insert(["1"]), remove(["1"]), insert(["3"])), {
+      groups: 3,
+      members: [key("3")],
+    });
+    assert.equal(pushOf(insert(["1", "2"]), remove(["1", "2"])), "again");
+    assert.equal(pushOf(insert(["1", "2"]), remove(["1", "2"]), insert(["2", "3"])), "again");
+  });
+
   test("is not needed for operations that cancel each other out", () => {
     const store = newStore();
     store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
@@ -766,9 +805,9 @@ describe("the outcome of a push", () => {
 
   test("settles operations that cancel each other out, with the others", () => {
     const store = newStore();
-    const both = [key("1"), key("2")].map((of) => [of, () => row({ a: 1 })] as const);
-    store.write(1, new Map(both));
-    store.write(2, new Map([[key("2"), () => undefined]]));
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    store.write(2, new Map([[key("2"), () => row({ a: 1 })]]));
+    store.write(3, new Map([[key("2"), () => undefined]]));
     const push = pushed(store);
     assert.deepEqual(push.idleKeys, [key("2")]);
     const observations = observe({ 1: version(row({ a: 1 }), "1") });
@@ -906,9 +945,9 @@ describe("the outcome of a push", () => {
 
   test("is not unknown for operations that cancelled each other out when others were sent", () => {
     const store = newStore();
-    const both = [key("1"), key("2")].map((of) => [of, () => row({ a: 1 })] as const);
-    store.write(1, new Map(both));
-    store.write(2, new Map([[key("2"), () => undefined]]));
+    store.write(1, new Map([[key("1"), () => row({ a: 1 })]]));
+    store.write(2, new Map([[key("2"), () => row({ a: 1 })]]));
+    store.write(3, new Map([[key("2"), () => undefined]]));
     const push = pushed(store);
     const observations = observe({ 1: undefined });
     const again = { ...applied, outcome: "resend", observations } as const;

@@ -71,6 +71,8 @@ export function freeze(input: FreezeInput): Freeze {
 class Fold {
   readonly #input: FreezeInput;
   readonly #members = new Map<Key, Member>();
+  /** Members that were absent, and are again: no condition can say so. */
+  readonly #undone = new Set<Key>();
   readonly #bytes = new Map<Key, number>();
   #totalBytes = 0;
   readonly #keysOfGroups: Key[][] = [];
@@ -88,7 +90,7 @@ class Fold {
     return this.#keysOfGroups.length;
   }
 
-  /** Returns false, and adds nothing, if the batch would be too large. */
+  /** Returns false, and adds nothing, if the batch would be too large or would leave one out. */
   tryAdd(group: readonly OutboxOp[], keysMax: number): boolean {
     const added = new Map<Key, Member>();
     for (const { key, change } of group) {
@@ -100,7 +102,12 @@ class Fold {
     let totalBytes = this.#totalBytes;
     for (const [key, more] of bytes) totalBytes += more - (this.#bytes.get(key) ?? 0);
     if (keys > keysMax || totalBytes > this.#input.limits.bytes) return false;
-    for (const [key, member] of added) this.#members.set(key, member);
+    if (this.groups > 0 && this.#leavesOut(added)) return false;
+    for (const [key, member] of added) {
+      this.#members.set(key, member);
+      if (isUndone(member)) this.#undone.add(key);
+      else this.#undone.delete(key);
+    }
     for (const [key, more] of bytes) this.#bytes.set(key, more);
     this.#totalBytes = totalBytes;
     this.#upTo = (group.at(-1) as OutboxOp).number;
@@ -114,10 +121,24 @@ class Fold {
     return { key, base, intended: baseProperties(base) };
   }
 
+  /**
+   * Whether an entity would be left out of a batch that has others of its groups. Others may have
+   * created it, so that only a part of what they wrote together would be overwritten.
+   */
+  #leavesOut(added: ReadonlyMap<Key, Member>): boolean {
+    const undone = [...added.values()].filter(isUndone).map(({ key }) => key);
+    if (this.#undone.size + undone.length === 0) return false;
+    const members = new Map([...this.#members, ...added]);
+    const keys = keysToSend(members, [...this.#keysOfGroups, [...added.keys()]]);
+    return [...this.#undone, ...undone].some(
+      (key) => keys.has(key) && isUndone(members.get(key) as Member),
+    );
+  }
+
   result(hasReceipt: boolean): Freeze {
     const all = [...this.#members.values()];
     const upTo = this.#upTo;
-    const keys = this.#keysToSend();
+    const keys = keysToSend(this.#members, this.#keysOfGroups);
     if (keys.size === 0) return { kind: "folded", upTo };
     const isSent = (member: Member) =>
       hasDifference(member) || (keys.has(member.key) && member.base.kind === "row");
@@ -128,18 +149,24 @@ class Fold {
     const idleKeys = all.filter((member) => !isSent(member)).map(({ key }) => key);
     return { kind: "ready", upTo, groups: this.groups, members, idleKeys, hasReceipt };
   }
+}
 
-  /** The entities that differ from their Bases, and all that were written together with them. */
-  #keysToSend(): Set<Key> {
-    const keys = new Set([...this.#members.values()].filter(hasDifference).map(({ key }) => key));
-    for (let before = -1; before < keys.size; ) {
-      before = keys.size;
-      for (const group of this.#keysOfGroups) {
-        if (group.some((key) => keys.has(key))) for (const key of group) keys.add(key);
-      }
+const isUndone = ({ base, intended }: Member): boolean =>
+  base.kind === "absent" && intended === undefined;
+
+/** The entities that differ from their Bases, and all that were written together with them. */
+function keysToSend(
+  members: ReadonlyMap<Key, Member>,
+  keysOfGroups: readonly (readonly Key[])[],
+): Set<Key> {
+  const keys = new Set([...members.values()].filter(hasDifference).map(({ key }) => key));
+  for (let before = -1; before < keys.size; ) {
+    before = keys.size;
+    for (const group of keysOfGroups) {
+      if (group.some((key) => keys.has(key))) for (const key of group) keys.add(key);
     }
-    return keys;
   }
+  return keys;
 }
 
 /** An outdated Base says nothing about the remote, so such an entity is never left out. */
