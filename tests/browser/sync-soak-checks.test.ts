@@ -67,7 +67,10 @@ describe("the history of a remote", () => {
     await remote.send("a", ["MERGE p/pair-0 m_a_2"], () => {
       remote.put("p/pair-0", { m_a_1: "Int32 1", m_a_2: "Int32 1", pair: "String 2" });
     });
-    assert.match(remote.history.violations.join(), /^a tears a transaction of p\/pair-0 and p\/pair-1: /);
+    assert.match(
+      remote.history.violations.join(),
+      /^a tears a transaction of p\/pair-0 and p\/pair-1: /,
+    );
   });
 
   test("finds a write that is executed twice", async () => {
@@ -140,6 +143,18 @@ describe("the ledger of a client", () => {
       assert.deepEqual(ledger.check(rows), []);
       assert.deepEqual(ledger.check(rows), []);
     }
+  });
+
+  test("accepts that a write without an answer has replaced earlier ones", () => {
+    const { history } = new FakeRemote();
+    const ledger = new ClientLedger("a");
+    const { marker, ...remove } = writeTo("row-1", 2);
+    const operations = remove.operations.map((one) => ({ ...one, kind: "delete" as const }));
+    ledger.acknowledge(writeTo("row-1", 1));
+    ledger.onUncertain({ ...remove, marker, operations });
+    ledger.acknowledge(writeTo("row-1", 3));
+    const violations = ledger.settle([], history);
+    assert.deepEqual(violations, ["a p/row-1 m_a_3 is silently lost"]);
   });
 
   test("finds a write that is silently lost, and accepts one that is reported", async () => {

@@ -18,7 +18,7 @@ export interface ReportedLost {
 /** Of rows that all clients write. */
 interface SharedWrite {
   readonly write: Write;
-  /** Otherwise the process died before, and nobody knows whether it was stored. */
+  /** Otherwise the process died before, and it may have been stored. */
   readonly isAcknowledged: boolean;
 }
 
