@@ -200,7 +200,8 @@ describe("a push", () => {
   test("ends before an entity is absent again whose group is sent", () => {
     const insert = (names: string[]) => new Map(names.map((of) => [key(of), () => row({ a: 1 })]));
     const remove = (names: string[]) => new Map(names.map((of) => [key(of), () => undefined]));
-    const pushOf = (...groups: Parameters<FakeStore["write"]>[1][]) => {
+    type Changes = ReadonlyMap<string, (before?: Properties) => Properties | undefined>;
+    const pushOf = (...groups: Changes[]) => {
       const store = newStore();
       const version = { etag: "0", timestamp: 1n };
       store.transact((draft) =>
