@@ -66,7 +66,11 @@ export class DownloadProgress {
   /** The remote has answered a scan. Returns whether that was part of the download. */
   onPage(request: ScanRequest, answer: ScanAnswer & { kind: "page" }): boolean {
     const { keysOnly, range, since, token } = request;
-    if (keysOnly !== this.#readsKeys || since !== undefined) return false;
+    if (since !== undefined || (keysOnly && !this.#readsKeys)) return false;
+    if (this.#readsKeys && !keysOnly) {
+      this.#onEntities(answer.rows, answer.bytes);
+      return true;
+    }
     // The range that is asked for begins where the last process has ended.
     const read = this.#ranges.find((one) => one.range.to === range.to);
     if (keysOnly) {
@@ -99,14 +103,18 @@ export class DownloadProgress {
 
   /** An entity was read by its key. */
   onRead(key: Key, { bytes }: ReadAnswer & { kind: "found" }): void {
-    if (!this.#readsKeys) return;
-    const read = this.#ranges.find(({ range }) => isInRange(key, range));
-    if (read) {
+    if (this.#readsKeys) this.#onEntities([{ key }], bytes);
+  }
+
+  #onEntities(entities: readonly { readonly key: Key }[], bytes: number | undefined): void {
+    for (const { key } of entities) {
+      const read = this.#ranges.find(({ range }) => isInRange(key, range));
+      if (read === undefined) continue;
       read.fractionBefore ??= 0;
       read.keysRead += 1;
       if (read.fraction !== undefined) read.fraction = fractionOfKeys(read);
     }
-    this.#onRows(1, bytes);
+    this.#onRows(entities.length, bytes);
   }
 
   #onRows(rows: number, bytes = 0): void {
