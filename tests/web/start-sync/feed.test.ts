@@ -155,9 +155,11 @@ describe("with the feed of a server", () => {
         ]);
         await people.updateEntity({ ...entity(0), row: -1 });
       }
+      const isPushed = () => sync.status.pending === 0 && sync.status.phase === "idle";
+      await until(async () => (await world.people.count()) === 10 && isPushed());
+      await delay(200); // until the feed has brought them: it can be later than the next push
       await people.deleteEntity("p", "r3-0");
-      await until(async () => (await world.people.count()) === 9);
-      await until(() => sync.status.pending === 0 && sync.status.phase === "idle");
+      await until(async () => (await world.people.count()) === 9 && isPushed());
       await delay(200);
     });
     assert.deepEqual([...new Set(requests)], ["POST $batch"]);
