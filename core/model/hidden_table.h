@@ -8,8 +8,9 @@
 // memory and in files. Rows of kinds that this version does not know are kept (FORMAT.md, "Hidden
 // tables").
 //
-// The core itself writes `bases`, `base_rows` and `outbox`, and removes rows of `etags`
-// (core/store/outbox.h). The meaning of the others is defined by web/src/sync.
+// The core itself writes `bases`, `base_rows` and `outbox`, removes rows of `etags`
+// (core/store/outbox.h), and reads one row of `state` (core/store/remote_limits.h). The meaning of
+// the others is defined by web/src/sync.
 #pragma once
 
 #include <algorithm>

@@ -219,7 +219,7 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
       [&] { return version_.clock.next(now); }, shape_hint, staged(), needs,
       base == nullptr ? nullptr : &base->index);
   if (!reason.has_value()) {
-    if (table->synced) return add_to_outbox(*table);
+    if (table->synced) return add_to_outbox(*table, write.transaction);
     cache_definition(table->index.schema());
     return std::nullopt;
   }
@@ -229,14 +229,14 @@ std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteEntities&
 }
 
 // REQUIRES: a write of the table was staged.
-std::optional<Candidate::PrepareFailure> Candidate::add_to_outbox(const Table& table) {
+std::optional<Candidate::PrepareFailure> Candidate::add_to_outbox(const Table& table,
+                                                                  bool transaction) {
   if (scratch_.outbox == nullptr) return PartsNeeded{{outbox_code}};
   const std::uint64_t number = version_.last_commit + 1;
   if (number > OutboxWriter::commit_max) return exhausted();
-  const OutboxWriter::LocalWrite write{table, version_.catalog, published_, number,
-                                       version_.clock.last_issued()};
-  if (auto need = scratch_.outbox->add_operations(write, staged())) return std::move(*need);
-  return std::nullopt;
+  const OutboxWriter::LocalWrite write{
+      table, version_.catalog, published_, number, version_.clock.last_issued(), transaction};
+  return scratch_.outbox->add_operations(write, staged());
 }
 
 std::optional<Candidate::PrepareFailure> Candidate::prepare(const WriteSynced& write, Ticks now) {

@@ -105,7 +105,7 @@ class Candidate {
   std::optional<PrepareFailure> prepare(const WriteTableAcl& write, Ticks now);
   std::optional<PrepareFailure> prepare(const WriteServiceProperties& write, Ticks now);
   std::optional<PrepareFailure> prepare(const WriteSynced& write, Ticks now);
-  std::optional<PrepareFailure> add_to_outbox(const Table& table);
+  std::optional<PrepareFailure> add_to_outbox(const Table& table, bool transaction);
   StagedMutations& staged() { return scratch_.staged; }
   void stage(Mutation mutation);
   const ClientCall* find_answered(const ClientCall& call);

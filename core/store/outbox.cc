@@ -57,8 +57,8 @@ bool fits_beside_own(std::span<const PropertyView> properties) {
 
 }  // namespace
 
-std::optional<PartsNeeded> Outbox::add_operations(const LocalWrite& write,
-                                                  StagedMutations& staged) {
+std::optional<OutboxWriter::Failure> Outbox::add_operations(const LocalWrite& write,
+                                                            StagedMutations& staged) {
   begin(write, staged.mutations.size());
   const Table* const base = write.base == nullptr ? nullptr : write.base->find(write.table.id());
   for (std::size_t i = 0; i < staged.mutations.size(); ++i) {
@@ -73,6 +73,7 @@ std::optional<PartsNeeded> Outbox::add_operations(const LocalWrite& write,
     add_operation(key, i, properties, before.row.has_value(), std::get_if<PutRow>(&mutation));
   }
   if (!parts_needed_.empty()) return PartsNeeded{std::move(parts_needed_)};
+  if (auto failed = check_limits()) return failed;
   std::move(staged.mutations.begin(), staged.mutations.end(), std::back_inserter(mutations_));
   std::swap(staged.mutations, mutations_);
   return std::nullopt;
@@ -81,6 +82,7 @@ std::optional<PartsNeeded> Outbox::add_operations(const LocalWrite& write,
 void Outbox::begin(const LocalWrite& write, std::size_t operations) {
   write_ = &write;
   numbers_.resize(operations);
+  to_push_.clear();
   parts_needed_.clear();
   mutations_.clear();
   texts_.clear();
@@ -154,7 +156,9 @@ void Outbox::add_operation(const KeyView& key, std::size_t position,
   const std::size_t beside = count_beside_own(set.first(count));
   put(HiddenTable::outbox, {key.partition, number}, write_->timestamp, operation.first(2 + beside));
   if (beside < count) add_set(key.partition, number, set.first(count).subspan(beside));
-  if (existed && after != nullptr) add_unset(key.partition, number, before, after->properties);
+  const bool unsets =
+      existed && after != nullptr && add_unset(key.partition, number, before, after->properties);
+  to_push_.push_back({key, after, set.first(count), !existed || unsets});
 }
 
 // Returns how many of the properties, from the first on, are in the row of the operation.
@@ -181,7 +185,8 @@ void Outbox::add_set(std::string_view partition, std::string_view number,
   }
 }
 
-void Outbox::add_unset(std::string_view partition, std::string_view number,
+// Returns whether the write removes a property.
+bool Outbox::add_unset(std::string_view partition, std::string_view number,
                        std::span<const PropertyView> before, std::span<const PropertyView> after) {
   std::span<PropertyView> unset;
   std::size_t count = 0;
@@ -190,9 +195,20 @@ void Outbox::add_unset(std::string_view partition, std::string_view number,
     if (unset.empty()) unset = lists_.allocate_list(before.size());
     unset[count++] = {before[i].name, ValueView::of_boolean(true)};
   }
-  if (count == 0) return;
+  if (count == 0) return false;
   put(HiddenTable::outbox, {partition, keep(std::string(number) + "u")}, write_->timestamp,
       unset.first(count));
+  return true;
+}
+
+// The remote is looked up only if the write exceeds a limit, because most writes do not.
+std::optional<OutboxWriter::Failure> Outbox::check_limits() const {
+  auto failed = check_cosmos_limits(to_push_, write_->transaction);
+  if (!failed.has_value()) return std::nullopt;
+  const TableIndex::Found remote = find_hidden(HiddenTable::state, remote_service_key);
+  if (remote.part_needed != 0) return PartsNeeded{{remote.part_needed}};
+  if (!remote.row.has_value() || !is_cosmos_db(*remote.row)) return std::nullopt;
+  return std::move(*failed);
 }
 
 TableIndex::Found Outbox::find_hidden(HiddenTable kind, const KeyView& key) const {

@@ -39,6 +39,7 @@
 
 #include "core/model/property_view_arena.h"
 #include "core/store/outbox_writer.h"
+#include "core/store/remote_limits.h"
 
 namespace entitable {
 
@@ -62,8 +63,7 @@ class Outbox final : public OutboxWriter {
   static constexpr std::size_t number_digits = 16;
 
   std::unique_ptr<OutboxWriter> make_another() const override { return std::make_unique<Outbox>(); }
-  std::optional<PartsNeeded> add_operations(const LocalWrite& write,
-                                            StagedMutations& staged) override;
+  std::optional<Failure> add_operations(const LocalWrite& write, StagedMutations& staged) override;
 
  private:
   void begin(const LocalWrite& write, std::size_t operations);
@@ -75,8 +75,9 @@ class Outbox final : public OutboxWriter {
   static std::size_t count_beside_own(std::span<const PropertyView> set);
   void add_set(std::string_view partition, std::string_view number,
                std::span<const PropertyView> set);
-  void add_unset(std::string_view partition, std::string_view number,
+  bool add_unset(std::string_view partition, std::string_view number,
                  std::span<const PropertyView> before, std::span<const PropertyView> after);
+  std::optional<Failure> check_limits() const;
   std::optional<std::string_view> take_etag(const KeyView& key);
   TableIndex::Found find_hidden(HiddenTable kind, const KeyView& key) const;
   void note_part_if(bool is_needed, const TableIndex::Found& found);
@@ -89,6 +90,7 @@ class Outbox final : public OutboxWriter {
 
   const LocalWrite* write_ = nullptr;
   std::vector<std::array<char, number_digits>> numbers_;  // of the operations
+  std::vector<OperationToPush> to_push_;                  // of the write
   std::vector<PartId> parts_needed_;
   std::vector<Mutation> mutations_;
   std::deque<std::string> texts_;  // do not move

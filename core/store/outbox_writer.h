@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <variant>
 
 #include "core/query/query.h"
 #include "core/store/catalog.h"
@@ -28,18 +29,21 @@ class OutboxWriter {
     const Catalog* base;     // null, or the version from which `catalog` was made
     std::uint64_t commit;    // the number of its commit
     Ticks timestamp;         // of its hidden rows: the last one that the store has issued
+    bool transaction;        // WriteEntities::transaction
   };
+  using Failure = std::variant<GroupFailure, PartsNeeded>;
 
   virtual ~OutboxWriter() = default;
   // Returns a writer for another store.
   virtual std::unique_ptr<OutboxWriter> make_another() const = 0;
   // Adds the mutations of hidden tables that record the write, before the mutations of the write.
   // Their views refer to this object, until the next call, and to the rows before the write.
-  // Returns the parts to load if hidden rows are not in memory; `staged` is unchanged then.
+  // Returns the parts to load if hidden rows are not in memory, or a failure if the remote would
+  // never accept the write (remote_limits.h); `staged` is unchanged then.
   // REQUIRES: the rows before the write are in memory, or in an overlay or in `base`; `staged` has
   // each row at most once.
-  virtual std::optional<PartsNeeded> add_operations(const LocalWrite& write,
-                                                    StagedMutations& staged) = 0;
+  virtual std::optional<Failure> add_operations(const LocalWrite& write,
+                                                StagedMutations& staged) = 0;
 };
 
 }  // namespace entitable

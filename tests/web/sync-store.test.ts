@@ -520,6 +520,7 @@ function sampleValues(): [OpaqueTable, string, unknown][] {
     ["server", "time", 17_000_000_000_000_000n],
     ["overlap", "ms", 120_000],
     ["client", "name", "a1b2"],
+    ["client", "remote", "cosmos"],
     [
       "feed",
       "state",

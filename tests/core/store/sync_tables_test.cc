@@ -848,9 +848,8 @@ class BrokenOutbox final : public OutboxWriter {
   std::unique_ptr<OutboxWriter> make_another() const override {
     return std::make_unique<BrokenOutbox>(left_out_);
   }
-  std::optional<PartsNeeded> add_operations(const LocalWrite& write,
-                                            StagedMutations& staged) override {
-    if (auto need = outbox_.add_operations(write, staged)) return need;
+  std::optional<Failure> add_operations(const LocalWrite& write, StagedMutations& staged) override {
+    if (auto failed = outbox_.add_operations(write, staged)) return failed;
     const auto at = std::find_if(
         staged.mutations.begin(), staged.mutations.end(), [&](const Mutation& mutation) {
           const auto* put = std::get_if<PutRow>(&mutation);

@@ -86,8 +86,8 @@ export function largestPropertyOf(entity: object): string | undefined {
   return largest?.[0];
 }
 
-// Returns the bytes of a string or of Binary, and 0 for other values, which are small.
-function sizeOf(value: unknown): number {
+/** Returns the bytes of a string or of Binary, and 0 for other values, which are small. */
+export function sizeOf(value: unknown): number {
   const content = untyped(value);
   if (typeof content === "string")
     return typeOf(value) === "Binary" ? Math.floor((content.length * 3) / 4) : content.length * 2;

@@ -7,6 +7,7 @@ export interface FailedRequest {
   continuationToken?: string | undefined;
   // Of an HTTP request, whose body has the service's names of the keys.
   isHttp?: boolean;
+  bodyBytes?: number; // of an HTTP request
   top?: string; // $top
   // Of an HTTP request to another account than those that are served. `accounts` is empty if they
   // must not be named.

@@ -44,7 +44,12 @@ export async function addHttpHint<R extends HttpResponseParts>(
       return exposed(response, hintHeader);
     const error = errorIn(decode(response.body));
     if (error === undefined) return response;
-    const failed: FailedRequest = { ...requestOf(request), ...accountsOf(request), isHttp: true };
+    const failed: FailedRequest = {
+      ...requestOf(request),
+      ...accountsOf(request),
+      isHttp: true,
+      bodyBytes: request.body.length,
+    };
     if (onWarning !== undefined) await report(request, failed, error, onWarning);
     const hint = serviceErrorHint(error, withoutAccounts(failed));
     return exposed(withHintHeader(response, hint), hintHeader);

@@ -20,6 +20,12 @@ import {
   syntaxErrorHint,
   unsupportedFilterHint,
 } from "./filter-errors.ts";
+import {
+  bytesOfLongRowKey,
+  isWithinService,
+  reservedNameIn,
+  rowKeyBytesMax,
+} from "./remote-limits.ts";
 import { quoted, shortened, visibleCharacter } from "./text.ts";
 
 // What a hint is made of.
@@ -77,13 +83,15 @@ const hints: Readonly<Record<string, string | ((failure: Failure) => string)>> =
   OutOfRangeInput: outOfRange,
   NotImplemented: ({ request }) =>
     request.filter === undefined ? checkUrl : unsupportedFilterHint(request.filter),
-  RequestBodyTooLarge: "A request has at most 4 MiB. Write fewer entities at once; bulk() does so.",
+  RequestBodyTooLarge: ({ request }) =>
+    isWithinService(request)
+      ? `${syncedWithCosmos(request)}, whose transactions have at most 2 MB, including headers. Write fewer entities at once; bulk() does so.`
+      : "A request has at most 4 MiB. Write fewer entities at once; bulk() does so.",
   ContentLengthExceeded: "A request has at most 4 MiB. Write fewer entities at once.",
   DuplicatePropertiesSpecified: duplicateProperty,
   DuplicateKeyPropertySpecified: duplicateProperty,
   PropertiesNeedValue: missingKey,
-  PropertyNameInvalid: ({ entity }) =>
-    `${invalidNameIn(entity) ?? "A property name is not valid."} A name begins with a letter or _, and has only letters, digits and _.`,
+  PropertyNameInvalid: invalidName,
   PropertyNameTooLong: ({ entity }) => {
     const name = longestNameOf(entity);
     return `The property name ${quoted(name)} has ${name.length} characters; at most 255 are possible.`;
@@ -285,13 +293,26 @@ function duplicateProperty({ entity }: Failure): string {
     : `The entity has ${name}. Write ${name === "RowKey" ? "rowKey" : "partitionKey"} in its place, the client's name of this key.`;
 }
 
+function invalidName({ request, operation, entity }: Failure): string {
+  const invalid = invalidNameIn(entity);
+  const reserved = reservedNameIn(entity);
+  if (invalid === undefined && reserved !== undefined)
+    return `${syncedWithCosmos(request)}, which reserves the property name ${quoted(reserved)}. Use another name.`;
+  if (invalid === undefined && /merge|patch/i.test(operation?.kind ?? ""))
+    return `${syncedWithCosmos(request)}, which reserves the property names id, rid, etag and ResourceId. The stored entity with ${keysText(operation)} has one of them. Replace it by an entity without it.`;
+  return `${invalid ?? "A property name is not valid."} A name begins with a letter or _, and has only letters, digits and _.`;
+}
+
 function tooLarge({ request, operation, entity }: Failure): string {
   for (const [name, key] of keysOf(operation ?? request)) {
     if (typeof key === "string" && key.length > keyUnitsMax)
       return `The ${name} has ${key.length} characters; at most ${keyUnitsMax} are possible. Use a hash, or part of the text.`;
   }
-  const what = tooLargeValueIn(entity) ?? "A value has at most 64 KiB.";
-  return `${what} entitable/large-values stores larger values.`;
+  const value = tooLargeValueIn(entity);
+  const rowKeyBytes = bytesOfLongRowKey(operation?.rowKey);
+  if (value === undefined && rowKeyBytes !== undefined)
+    return `${syncedWithCosmos(request)}, whose row keys have at most ${rowKeyBytesMax} bytes; this rowKey has ${rowKeyBytes}. Use a hash, or part of the text.`;
+  return `${value ?? "A value has at most 64 KiB."} entitable/large-values stores larger values.`;
 }
 
 function notFound({ request, operation }: Failure): string {
@@ -304,6 +325,10 @@ function notFound({ request, operation }: Failure): string {
 }
 
 // ---- Names ------------------------------------------------------------------------------------
+
+/** The store and the service accept the write, so only its remote does not. */
+const syncedWithCosmos = (request: FailedRequest): string =>
+  `The table ${nameOf(request)} is synced with Cosmos DB`;
 
 function nameOf({ table = "" }: FailedRequest): string {
   return quoted(table);

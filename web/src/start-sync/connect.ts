@@ -6,6 +6,7 @@ import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import type { Http } from "../sync-remote/http.ts";
 import { HttpRemote, settleMsMin } from "../sync-remote/http-remote.ts";
 import { probe } from "../sync-remote/probe.ts";
+import type { Service } from "../sync-remote/profile.ts";
 import { failureOf } from "../sync-remote/service-error.ts";
 import { splitRange } from "../sync-remote/split-range.ts";
 import type { Connection, Pass, SessionOptions } from "../sync-session/session-options.ts";
@@ -19,8 +20,8 @@ export interface ConnectOptions {
   readonly token: () => string;
   /** Called if the remote has a feed of changes. Undefined: it cannot be followed. */
   readonly feed: () => Promise<AccountFeed | undefined>;
-  /** The client's name in its receipts. */
-  readonly client: () => Promise<string>;
+  /** Remembers which service the remote is, and returns the client's name in its receipts. */
+  readonly client: (service: Service) => Promise<string>;
   /** Whether the table is to be created if it is missing. */
   readonly mayCreate: () => Promise<boolean>;
 }
@@ -53,7 +54,7 @@ async function connect(options: ConnectOptions, pass: Pass): Promise<Connection 
   if (probed.kind !== "probed") return probed;
   const { profile } = probed;
   const feed = http.feedPath === undefined ? undefined : await options.feed();
-  const name = await client();
+  const name = await client(profile.service);
   const remote = new HttpRemote(http, { table, client: name, profile, feed, filter });
   return {
     kind: "connected",

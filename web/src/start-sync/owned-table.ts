@@ -3,6 +3,7 @@
 import { StoreError } from "../errors.ts";
 import type { SyncHost } from "../host/sync-host.ts";
 import type { SyncStore } from "../sync/store.ts";
+import type { Service } from "../sync-remote/profile.ts";
 import { OwnerStore } from "../sync-store/owner-store.ts";
 import type { StoreStats } from "../types.ts";
 import { foldedName } from "./options.ts";
@@ -63,10 +64,16 @@ export async function rowCounts(store: Pick<StoreAccess, "stats">): Promise<Map<
 
 /**
  * Returns the client's name in its receipts, which is chosen once. A copy of the store has the same
- * one (sync/PROTOCOL.md, Receipts).
+ * one (sync/PROTOCOL.md, Receipts). `service`: that of the remote. Local writes are checked against
+ * its limits from now on (core/store/remote_limits.h).
  */
-export function clientName(store: SyncStore, random: () => string): Promise<string> {
+export function clientName(
+  store: SyncStore,
+  random: () => string,
+  service: Service,
+): Promise<string> {
   return store.transact((draft) => {
+    if (draft.get("client", "remote") !== service) draft.put("client", "remote", service);
     const known = draft.get("client", "name");
     const name = known ?? random().replaceAll("-", "");
     if (known === undefined) draft.put("client", "name", name);

@@ -119,7 +119,7 @@ function connectorOf(options: SyncedTableOptions, table: TableSettings, { store 
     beacon: table.beacon,
     token: environment.clock.token,
     filter: table.filter,
-    client: () => clientName(store, environment.clock.token),
+    client: (service) => clientName(store, environment.clock.token, service),
     mayCreate: async () => {
       if (table.direction === "pull") return false;
       const pending = await store.read((view) => pendingPartitions(view, 1));

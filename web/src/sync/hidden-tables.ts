@@ -153,7 +153,7 @@ export interface HiddenTables {
   lost: Lost; // by outboxKey()
   server: Ticks; // "time": the newest time that the remote is known to have reached
   overlap: number; // "ms"
-  client: string; // "name": in the receipts; "filter": of the table
+  client: string; // "name": in the receipts; "filter": of the table; "remote": which service it is
   feed: FeedState; // "state"
 }
 
