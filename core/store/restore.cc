@@ -176,8 +176,9 @@ std::variant<Restore::Merge, Error, PartsNeeded> Restore::stage_merge_chunk(Tick
 }
 
 // Returns the next requests of a merge; empty when all rows were returned. Each request inserts or
-// replaces rows of one partition, within the limits of a transaction. Tables that are missing in
-// `now` are created first. REQUIRES: `now` holds the effect of all requests returned before.
+// replaces rows of one partition, within the limits of a transaction; of a synced table, a single
+// row, because the remote may have narrower limits. Tables that are missing in `now` are created
+// first. REQUIRES: `now` holds the effect of all requests returned before.
 std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
   std::vector<WriteRequest> requests;
   const std::vector<Ref<Table>>& tables = content_.catalog().tables();
@@ -190,12 +191,15 @@ std::vector<WriteRequest> Restore::next_merge(const Catalog& now) {
             {std::nullopt, WriteTableAcl{table.name(), table.acl}, CommitOrigin::restore});
       }
     }
-    append_merge_requests(table, requests);
+    const Table* const target = now.find(table.name());
+    append_merge_requests(
+        table, target != nullptr && target->synced ? 1 : limits::group_operations_max, requests);
   }
   return requests;
 }
 
-void Restore::append_merge_requests(const Table& table, std::vector<WriteRequest>& requests) {
+void Restore::append_merge_requests(const Table& table, std::size_t group_operations,
+                                    std::vector<WriteRequest>& requests) {
   KeyRange range;
   if (merged_.next.has_value()) range.lower = *merged_.next;
   Cursor rows(table.index, range);
@@ -210,8 +214,8 @@ void Restore::append_merge_requests(const Table& table, std::vector<WriteRequest
   for (; rows.valid() && bytes < merge_bytes; rows.next()) {
     Entity entity = rows.row().materialize();
     const std::size_t size = entity_size(entity);
-    const bool full = write.operations.size() == limits::group_operations_max ||
-                      group_bytes + size > limits::group_bytes_max;
+    const bool full =
+        write.operations.size() == group_operations || group_bytes + size > limits::group_bytes_max;
     const bool same_partition =
         !write.operations.empty() && write.operations.back().key.partition == entity.key.partition;
     if (full || !same_partition) end_group();

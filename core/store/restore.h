@@ -75,7 +75,8 @@ class Restore {
   void mark_part_stored();
   StoreVersion make_replacement(const StoreVersion& now);
   std::vector<WriteRequest> next_merge(const Catalog& now);
-  void append_merge_requests(const Table& table, std::vector<WriteRequest>& requests);
+  void append_merge_requests(const Table& table, std::size_t group_operations,
+                             std::vector<WriteRequest>& requests);
 
   Store& store_;
   StoreState& state_;

@@ -4,6 +4,7 @@
 #include "core/log/manifest_codec.h"
 #include "core/model/limits.h"
 #include "core/store/store_state.h"
+#include "core/store/sync_tables.h"
 #include "tests/support/prng.h"
 #include "tests/support/snapshot_files.h"
 #include "tests/support/store_helpers.h"
@@ -399,6 +400,34 @@ TEST_CASE("a snapshot needs no more table ids than the store has left") {
       CHECK(report.error().message == "there are more tables than the store has ids left");
     }
   }
+}
+
+// A group of them would be too large to be pushed to Cosmos DB.
+TEST_CASE("merging into a synced table writes each row by itself") {
+  Store source = new_store();
+  publish(source, {create("people")});
+  for (const std::string row : {"a", "b"}) {
+    Operation put = operation(OperationKind::insert, "p", row);
+    for (int i = 0; i < 16; ++i)
+      put.properties.push_back(
+          {"b" + std::to_string(i), Value::of_binary(std::string(60'000, 'b'))});
+    publish(source, {write("people", std::move(put))});
+  }
+  Store target = new_store();
+  TestHost host;
+  SyncTables(target).enable();
+  publish(target, {create("people"), SyncTables::start("people")});
+  SyncedChanges remote{"people", target.last_commit(), {}};
+  remote.rows.push_back({HiddenTable::state, EntityKey("client remote", ""), false, 0,
+                         std::vector<Property>{{"V0", Value::of_binary(R"([1,"cosmos"])")}}});
+  publish(target, {SyncTables::apply(remote)});
+  host.store_pending(target);
+  Restore restore(target);
+  REQUIRE(read(restore, host, snapshot_of(source)).ok());
+  const std::uint64_t before = target.last_commit();
+  merge(restore, target, host);
+  CHECK(rows_of(target, "people") == "a=0 b=0");
+  CHECK(target.last_commit() == before + 2);
 }
 
 TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
