@@ -225,24 +225,6 @@ export const mutants: readonly Mutant[] = [
     edit("freeze.ts", "this.groups > 0 && this.#leavesOut(added)", "added.size < 0"),
   ),
   mutant(
-    "dates-scans-of-marks-late",
-    "I5 I12",
-    1,
-    "A scan of marked keys counts as sent when its answer arrives.",
-    edit(
-      "read-marked.ts",
-      "    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));",
-      `    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
-    const sentAt = await requests.beginRead();`,
-    ),
-    edit(
-      "read-marked.ts",
-      `    const sentAt = await requests.beginRead();
-    const answer = await requests.tried<ScanAnswer>`,
-      "    const answer = await requests.tried<ScanAnswer>",
-    ),
-  ),
-  mutant(
     "deletes-too-early",
     "I3 I4 I5",
     4003,
@@ -647,6 +629,17 @@ export const mutants: readonly Mutant[] = [
     226,
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
+  ),
+  mutant(
+    "numbers-answers-not-tries",
+    "I8",
+    7,
+    "An answer is as new as the moment at which it comes.",
+    edit(
+      "requests.ts",
+      "sentAt = await this.beginRead();\n      return await send();",
+      "const answer = await send();\n      sentAt = await this.beginRead();\n      return answer;",
+    ),
   ),
   // ---- Following a feed
   mutant(

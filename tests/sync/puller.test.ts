@@ -1,11 +1,12 @@
 // Tests the puller where one exact order of events matters.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
+import type { Key } from "../../web/src/sync/keys.ts";
 import { markKey } from "../../web/src/sync/marks.ts";
 import { Puller } from "../../web/src/sync/puller.ts";
 import { scanState } from "../../web/src/sync/scan-state.ts";
-import { fill, key, remoteRow, scripted } from "./scripted.ts";
+import { fill, key, properties, remoteRow, type Scripted, scripted } from "./scripted.ts";
 
 test("a read that always fails does not stop the others", async () => {
   const world = await scripted();
@@ -26,6 +27,83 @@ test("a read that always fails does not stop the others", async () => {
   assert(isDone);
   assert.equal(store.view.get("rows", key("2"))?.version?.etag, "9");
   assert.deepEqual(store.keys("marks"), [key("1")]);
+});
+
+describe("an answer after a failure is as new as the try that was answered:", () => {
+  /**
+   * Sync changes the rows while the first try of the first request is on its way, which then fails.
+   * Returns what was read of them, one by one.
+   */
+  async function afterFailure(
+    request: "scan" | "read",
+    names: readonly string[],
+    work: (world: Scripted) => Promise<unknown>,
+  ) {
+    const world = await scripted();
+    const { remote, scheduler, store } = world;
+    fill(world, names);
+    const { read } = remote;
+    const reads: Key[] = [];
+    remote.read = (of) => {
+      reads.push(of);
+      return read(of);
+    };
+    const { [request]: send } = remote;
+    const failOnce = () => {
+      remote[request] = send as never;
+      for (const name of names) {
+        const row = { properties: properties(1), version: { etag: "1", timestamp: 1n } };
+        store.transact((draft) => draft.put("rows", key(name), row));
+      }
+      return Promise.resolve({ kind: "failed" } as const);
+    };
+    remote[request] = failOnce;
+    void work(world);
+    await scheduler.run(scheduler.now + 5000);
+    assert.deepEqual(store.keys("marks"), []);
+    const etags = names.map((name) => store.view.get("rows", key(name))?.version?.etag);
+    return { reads, etags };
+  }
+
+  const pullerOf = ({ context, requests }: Scripted) => new Puller(context, requests);
+  const replaced = ({ remote }: Scripted) => remote.rows.set(key("1"), remoteRow(2, "2"));
+
+  test("a page of a scan is applied, not read again", async () => {
+    const { reads, etags } = await afterFailure("scan", ["1"], (world) => {
+      replaced(world);
+      return pullerOf(world).pull();
+    });
+    assert.deepEqual([reads, etags], [[], ["2"]]);
+  });
+
+  test("a partition that another client has named, too", async () => {
+    const { reads, etags } = await afterFailure("scan", ["1"], (world) => {
+      replaced(world);
+      return pullerOf(world).pullPartition("p");
+    });
+    assert.deepEqual([reads, etags], [[], ["2"]]);
+  });
+
+  test("an entity that is read is applied at once", async () => {
+    const { reads, etags } = await afterFailure("read", ["1"], (world) => {
+      replaced(world);
+      world.store.transact((draft) => markKey(draft, key("1")));
+      return pullerOf(world).readMarked();
+    });
+    assert.deepEqual([reads, etags], [[key("1")], ["2"]]);
+  });
+
+  test("what a comparison does not return is missing, and not read one by one", async () => {
+    const names = ["1", "2", "3", "4"];
+    const { reads, etags } = await afterFailure("scan", names, async (world) => {
+      world.remote.rows.clear();
+      fill(world, ["5"]);
+      const puller = pullerOf(world);
+      for (const _ of ["found", "confirmed"]) await puller.census();
+    });
+    assert.deepEqual(etags, [undefined, undefined, undefined, undefined]);
+    assert.deepEqual([reads.includes(key("2")), reads.includes(key("3"))], [false, false]);
+  });
 });
 
 test("a scan that finds a table unsorted does not continue where it stopped", async () => {

@@ -89,9 +89,9 @@ export class Census {
 
   async #page(range: KeyRange, token: string | undefined, needsOrder: boolean) {
     const { remote } = this.#context;
-    const sentAt = await this.#requests.beginRead();
     const request = { range, keysOnly: true, isFiltered: true, token, needsOrder };
-    const answer = await this.#requests.tried<ScanAnswer>(() => remote.scan(request));
+    const scan = () => remote.scan(request);
+    const { answer, sentAt } = await this.#requests.triedRead<ScanAnswer>(scan);
     if (answer.kind !== "page") return undefined;
     const rows = answer.rows.filter(({ key }) => !isReceiptKey(key));
     return { rows, token: answer.token, sentAt };

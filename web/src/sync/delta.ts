@@ -40,8 +40,9 @@ export async function scanDelta(
   };
   // A page is garbage before the next one is waited for.
   const readPage = async (token: string | undefined) => {
-    const sentAt = await requests.beginRead();
-    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
+    const { answer, sentAt } = await requests.triedRead<ScanAnswer>(() =>
+      remote.scan({ ...request, token }),
+    );
     if (answer.kind !== "page") {
       // The stored position means nothing in a table that is not sorted.
       if (!remote.traits.isSorted) await store.transact((draft) => endDelta(draft, range));

@@ -21,8 +21,8 @@ export async function scanPartition(
   const since = await store.read((view) => sinceOf(view, range, rules.ranges, rules.overlapMs));
   const request = { range, since, keysOnly: false, isFiltered: rules.sendsFilter };
   for (let token: string | undefined; ; ) {
-    const sentAt = await requests.beginRead();
-    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
+    const scan = () => remote.scan({ ...request, token });
+    const { answer, sentAt } = await requests.triedRead<ScanAnswer>(scan);
     if (answer.kind !== "page") return false;
     await store.transact((draft) => {
       for (const { key, row } of answer.rows) {

@@ -68,8 +68,8 @@ async function readTogether(
   const range = { from: keys[0] as Key, to: keyAfter(keys.at(-1) as Key) };
   const request = { range, keysOnly: false, isFiltered: rules.sendsFilter };
   for (let token: string | undefined; ; ) {
-    const sentAt = await requests.beginRead();
-    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
+    const scan = () => remote.scan({ ...request, token });
+    const { answer, sentAt } = await requests.triedRead<ScanAnswer>(scan);
     if (answer.kind !== "page") return;
     const rows = answer.rows.filter(({ key }) => left.delete(key));
     await store.transact((draft) => {
@@ -87,8 +87,7 @@ async function readKey(
   requests: Requests,
   key: Key,
 ): Promise<boolean> {
-  const sentAt = await requests.beginRead();
-  const answer = await requests.tried<ReadAnswer>(() => remote.read(key));
+  const { answer, sentAt } = await requests.triedRead<ReadAnswer>(() => remote.read(key));
   if (answer.kind === "failed" || answer.kind === "unauthorized") return false;
   if (answer.kind !== "found" && answer.kind !== "absent") return true; // never deletes
   const row = answer.kind === "found" ? answer.row : undefined;

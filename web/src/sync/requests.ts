@@ -71,6 +71,18 @@ export class Requests {
     }
   }
 
+  /** As `tried`. `sentAt`: as beginRead(), of the try that was answered. */
+  async triedRead<A extends Answer>(
+    send: () => Promise<Dated<A>>,
+  ): Promise<{ readonly answer: Dated<A> | Failure; readonly sentAt: number }> {
+    let sentAt = 0;
+    const answer = await this.tried<A>(async () => {
+      sentAt = await this.beginRead();
+      return await send();
+    });
+    return { answer, sentAt };
+  }
+
   /**
    * Notes the server's times. An answer with a Timestamp far ahead of this machine's clock counts
    * as failed, until one of the two clocks is right. Such a Date is ignored: the answer's rows say
