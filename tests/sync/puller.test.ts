@@ -106,6 +106,21 @@ describe("an answer after a failure is as new as the try that was answered:", ()
   });
 });
 
+test("a first download asks for a page when the one before is stored", async () => {
+  const world = await scripted();
+  const { remote, scheduler, store } = world;
+  const wereStored: boolean[] = [];
+  remote.scan = ({ token = "0" }) => {
+    wereStored.push(store.storedCommit === store.commit);
+    const rows = [{ key: key(token), row: remoteRow(2, "2") }];
+    const next = token === "2" ? undefined : String(Number(token) + 1);
+    return Promise.resolve({ kind: "page", rows, token: next });
+  };
+  scheduler.after(0, () => void new Puller(world.context, world.requests).pull());
+  await scheduler.run(scheduler.now + 5000);
+  assert.deepEqual(wereStored.slice(1), [true, true]);
+});
+
 test("a scan that finds a table unsorted does not continue where it stopped", async () => {
   const world = await scripted();
   const { remote, scheduler, store } = world;

@@ -1,5 +1,5 @@
-// The remote as a session uses it: holds requests back, paces the scans of a census, waits until
-// the pages of a first download are stored, and notes whether the remote answers.
+// The remote as a session uses it: holds requests back, paces the scans of a census, and notes
+// whether the remote answers.
 
 import type { FrozenPush, PushName } from "../sync/hidden-tables.ts";
 import type { Key, Partition } from "../sync/keys.ts";
@@ -14,14 +14,12 @@ import type {
   ScanAnswer,
   ScanRequest,
 } from "../sync/remote.ts";
-import type { SyncStore } from "../sync/store.ts";
 import type { EntityBudget } from "./entity-budget.ts";
 import type { Gate } from "./gate.ts";
 import type { Reachability } from "./reachability.ts";
 
 export interface SessionRemoteOptions {
   readonly remote: Remote;
-  readonly store: Pick<SyncStore, "stored">;
   readonly gate: Gate;
   readonly budget: EntityBudget;
   readonly reachability: Reachability;
@@ -67,16 +65,10 @@ export class SessionRemote implements Remote {
     return this.#send(() => this.#options.remote.readReceipt(partition));
   }
 
-  /**
-   * Only a census is paced: a scan by Timestamp returns what the application waits for. A page of a
-   * first download is stored before the next one is asked for, so that a process that is killed
-   * repeats one page of each range at most.
-   */
+  /** Only a census is paced: a scan by Timestamp returns what the application waits for. */
   async scan(request: ScanRequest): Promise<Dated<ScanAnswer>> {
-    const { budget, onPage, remote, store } = this.#options;
-    const isDownload = !request.keysOnly && request.since === undefined;
+    const { budget, onPage, remote } = this.#options;
     if (request.keysOnly) await budget.available(true);
-    if (isDownload && request.token !== undefined) await store.stored();
     const answer = await this.#send(() => remote.scan(request));
     if (answer.kind === "page") onPage(request, answer);
     if (request.keysOnly && answer.kind === "page") budget.spend(answer.rows.length);

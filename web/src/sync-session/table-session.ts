@@ -338,7 +338,6 @@ export class TableSession {
     const beacon = named && new BeaconWork(named, this.#time, (send) => this.#gate.pass(send));
     const remote = new SessionRemote({
       remote: connected,
-      store,
       gate: this.#gate,
       budget: this.#budget,
       reachability: this.#reachability,

@@ -1,6 +1,6 @@
 // One scan of a key range by Timestamp (PROTOCOL.md, Pulling). The position is stored in the same
 // commit as the rows of a page, so a crash repeats the pages that are not stored yet: of a first
-// download, at most one (web/src/sync-session/session-remote.ts).
+// download, at most one.
 
 import { applyPage } from "./apply-page.ts";
 import type { SyncContext } from "./context.ts";
@@ -54,6 +54,7 @@ export async function scanDelta(
       advance(draft, range, answer, measuredFrom && { beganAt: measuredFrom, now });
       requests.clock.store(draft);
     });
+    if (delta.since === undefined && answer.token !== undefined) await store.stored();
     return { token: answer.token };
   };
   for (let token: string | undefined; ; ) {
