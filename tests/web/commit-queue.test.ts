@@ -1006,6 +1006,19 @@ describe("flush", () => {
     await relaxed;
     assert.deepEqual(await bench.onDisk(), { a: "a", b: "b" });
   });
+
+  test("needs no strict durability if it is relaxed", async () => {
+    const bench = new Bench({ deferredDelayMs: 1000 });
+    await bench.insert("a", "deferred");
+    await bench.queue.flush("relaxed");
+    await bench.insert("b", "deferred");
+    await Promise.all([bench.queue.flush("relaxed"), bench.insert("c", "relaxed")]);
+    await bench.insert("d", "deferred");
+    await Promise.all([bench.queue.flush("relaxed"), bench.queue.flush()]);
+    const levels = bench.storage.calls.map(({ durability }) => durability);
+    assert.deepEqual(levels, ["relaxed", "relaxed", "strict"]);
+    assert.deepEqual(await bench.onDisk(), { a: "a", b: "b", c: "c", d: "d" });
+  });
 });
 
 describe("aborting", () => {

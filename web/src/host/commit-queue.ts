@@ -211,9 +211,10 @@ export class CommitQueue {
     });
   }
 
-  // Resolves when everything before it is stored.
-  async flush(): Promise<void> {
-    await this.#enqueue(undefined, "strict");
+  // Resolves when everything before it is stored. With "relaxed", it survives a power failure only
+  // if it was written so.
+  async flush(durability: "strict" | "relaxed" = "strict"): Promise<void> {
+    await this.#enqueue(undefined, durability);
   }
 
   // Queues a task. Resolves when it is staged and published, and also stored unless it is deferred.
@@ -543,9 +544,11 @@ export class CommitQueue {
       if (!isFlush(item)) item.resolve(staged.responses[i] ?? emptyResponse);
     for (const { pooled } of group) if (pooled !== undefined) requestPool.release(pooled);
     if (flushes.length === 0) return;
-    this.#deferred.beforeSeal();
+    const isStrict = flushes.some(({ durability }) => durability === "strict");
+    const durability = isStrict ? "strict" : this.#deferred.durability;
     const { mayUseReserve } = this.#deferred;
-    this.#writer.sealAndStore("published", "strict", mayUseReserve, (outcome) => {
+    this.#deferred.beforeSeal();
+    this.#writer.sealAndStore("published", durability, mayUseReserve, (outcome) => {
       for (const item of flushes) {
         if (outcome.stored) item.resolve(emptyResponse);
         else item.reject(outcome.error);

@@ -187,7 +187,7 @@ export class SyncHost {
   // power failure.
   async stored(): Promise<void> {
     this.#options.requireOpen();
-    await this.#options.queue.flush();
+    await this.#options.queue.flush("relaxed");
   }
 }
 
