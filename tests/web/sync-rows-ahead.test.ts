@@ -221,6 +221,26 @@ test("a page changes no key that sync has touched since it was asked for", async
   engine.close();
 });
 
+test("what is pending in a partition is read once for a page, not for each of its rows", async () => {
+  const [engine] = await open();
+  const { store, count } = countedStore(engine);
+  const keys = numberedKeys(100, 200);
+  const page = keys.map((key) => ({ key, row: remoteRow(5, 'W/"x"') }));
+  const sentAt = engine.lastCommit;
+  for (const key of numberedKeys(300, 600)) local(engine, key);
+  apply(store, (draft) => {
+    const pending = [...draft.entries("outbox", "")].slice(0, 100);
+    for (const [number, op] of pending) {
+      draft.delete("outbox", number);
+      draft.put("parked", number, { group: op.group, reason: "x", ops: [op] });
+    }
+  });
+  count.reads = 0;
+  apply(store, (draft) => applyPage(draft, page, sentAt, () => true));
+  assert(count.reads <= 40, `${count.reads} reads`);
+  engine.close();
+});
+
 test("a page is applied as its rows would be, one by one", async () => {
   const page = Array.from({ length: 100 }, (_, i) => ({
     key: keyOf("p", String(i).padStart(3, "0")),

@@ -3,15 +3,15 @@
 // the row may be absent.
 
 import { byCodeUnit, operationsPerCommit, type TableView } from "../sync/draft.ts";
-import type {
-  Base,
-  HiddenTables,
-  LocalRow,
-  OutboxOp,
-  ParkedGroup,
-  TableName,
-} from "../sync/hidden-tables.ts";
-import { isInRange, type Key, keyOf, partitionOf, partitionRange } from "../sync/keys.ts";
+import type { Base, HiddenTables, LocalRow, OutboxOp, TableName } from "../sync/hidden-tables.ts";
+import {
+  isInRange,
+  type Key,
+  keyOf,
+  type Partition,
+  partitionOf,
+  partitionRange,
+} from "../sync/keys.ts";
 import { outboxKey } from "../sync/partition-log.ts";
 import type { Properties } from "../sync/properties.ts";
 import type { Value } from "../sync/value.ts";
@@ -58,6 +58,14 @@ export const changeKind = { create: 0, edit: 1, delete: 2 } as const;
 // A row of a chunked value may have 512 KiB.
 const largeRows: PageRows = { first: 1, most: 4 };
 
+/** What is pending in a partition since a commit. */
+interface Pending {
+  /** Of all keys of the partition. */
+  readonly beginning: string;
+  readonly commit: number;
+  readonly keys: ReadonlySet<Key>;
+}
+
 export class EngineView implements TableView {
   readonly #engine: SyncEngine;
   readonly #touched: TouchedKeys;
@@ -65,8 +73,8 @@ export class EngineView implements TableView {
   readonly #ahead: RowsAhead;
   /** Pushes, by partition. */
   readonly written = new WrittenValues();
-  /** Keys that begin so have no operation since the commit. */
-  #settled: { readonly beginning: string; readonly commit: number } | undefined;
+  /** The keys of one partition that have operations since the commit. */
+  #pending: Pending | undefined;
 
   constructor(engine: SyncEngine, table: string, touched: TouchedKeys, ahead?: AheadLimits) {
     this.#engine = engine;
@@ -102,7 +110,7 @@ export class EngineView implements TableView {
   /** The published version may change now. */
   endLook(): void {
     this.#ahead.clear();
-    this.#settled = undefined;
+    this.#pending = undefined;
   }
 
   entries<N extends TableName>(
@@ -262,23 +270,23 @@ export class EngineView implements TableView {
    */
   isTouchedSince(key: Key, commit: number): boolean {
     if (this.#touched.isTouchedSince(key, commit)) return true;
-    const settled = this.#settled;
-    if (settled?.commit === commit && key.startsWith(settled.beginning)) return false;
-    const partition = partitionOf(key);
+    const known = this.#pending;
+    const isKnown = known?.commit === commit && key.startsWith(known.beginning);
+    const pending = isKnown ? known : this.#pendingSince(partitionOf(key), commit);
+    this.#pending = pending;
+    return pending.keys.has(key);
+  }
+
+  #pendingSince(partition: Partition, commit: number): Pending {
+    const keys = new Set<Key>();
     const { to } = partitionRange(partition);
     const from = (group: number) => outboxKey(partition, group);
     const first = (commit + 1) * operationsPerCommit;
-    let isSettled = true;
-    for (const [, op] of this.entries("outbox", from(first), to)) {
-      if (op.key === key && op.group > commit) return true;
-      isSettled = false;
-    }
-    for (const [, { ops }] of this.entries("parked", from(commit + 1), to)) {
-      if ((ops as ParkedGroup["ops"]).some((op) => op.key === key)) return true;
-      isSettled = false;
-    }
-    if (isSettled) this.#settled = { beginning: keyOf(partition, ""), commit };
-    return false;
+    for (const [, op] of this.entries("outbox", from(first), to))
+      if (op.group > commit) keys.add(op.key);
+    for (const [, { ops }] of this.entries("parked", from(commit + 1), to))
+      for (const op of ops) keys.add(op.key);
+    return { beginning: keyOf(partition, ""), commit, keys };
   }
 }
 
