@@ -40,11 +40,15 @@ const commitBits = 40n; // core/model/feed_position.h
 // Of the segments of one request, unless a single one is larger. IndexedDB may read more at once
 // (idbfs-log-reader.ts), in vain.
 const bytesMax = 768 * 1024;
+// The same, if another feed reads the log elsewhere. The engine keeps the segments of one of them,
+// so most of what a response does not use is read again.
+const sharedBytesMax = 256 * 1024;
 const attemptsMax = 3; // to get a segment that the storage does not have, it says
 const readsMax = 8; // of one segment, while the storage fails; they take about two minutes
-const keptMs = 10_000; // how long the engine keeps segments that were read in part
+const keptMs = 10_000; // how long segments are kept that were read ahead, or in part
 
-// What each engine is likely to need next. It is read while the engine decodes the segments before.
+// What each engine is likely to need next. It is read while the engine decodes the segments before,
+// and not again for a feed that reads the log elsewhere.
 const segmentsAhead = new WeakMap<object, { first: number; reading: Promise<Segment[]> }>();
 
 // A timer for each engine that keeps segments.
@@ -111,7 +115,6 @@ function forgetLater(request: Uint8Array, options: PastChangesOptions): void {
   const timer = setTimeout(() => {
     const message = withSegments(request, [], clientId);
     new DataView(message.buffer).setUint32(flagsAt, forgetFlag, true);
-    segmentsAhead.delete(engine);
     try {
       if (isCurrent()) listen(message);
     } catch {
@@ -129,30 +132,39 @@ async function nextSegments(
   { engine, environment, isCurrent }: PastChangesOptions,
 ): Promise<Segment[]> {
   const ahead = segmentsAhead.get(engine);
+  if (ahead !== undefined && ahead.first !== first)
+    return readSegmentsWithRetries(storage, first, sharedBytesMax, environment, isCurrent);
   segmentsAhead.delete(engine);
-  let segments = ahead?.first === first ? await ahead.reading : [];
+  let segments = (await ahead?.reading) ?? [];
   if (segments.length === 0)
-    segments = await readSegmentsWithRetries(storage, first, environment, isCurrent);
+    segments = await readSegmentsWithRetries(storage, first, bytesMax, environment, isCurrent);
   const last = segments.at(-1);
-  if (last !== undefined && sizeOf(segments) >= bytesMax) {
-    const next = last.sequence + 1;
-    const reading = readSegments(storage, next).catch(() => []); // it is repeated when it is needed
-    segmentsAhead.set(engine, { first: next, reading });
-  }
+  if (last !== undefined && sizeOf(segments) >= bytesMax)
+    readAhead(engine, storage, last.sequence + 1);
   return segments;
+}
+
+function readAhead(engine: object, storage: Pick<LogStorage, "readSegments">, first: number): void {
+  const reading = readSegments(storage, first, bytesMax).catch(() => []); // repeated when needed
+  segmentsAhead.set(engine, { first, reading });
+  // The client may have gone. The timer does not refer to the segments: they may be used earlier.
+  void pause(keptMs).then(() => {
+    if (segmentsAhead.get(engine)?.first === first) segmentsAhead.delete(engine);
+  });
 }
 
 // Repeats the read if the storage fails for a while, as a broken connection does.
 async function readSegmentsWithRetries(
   storage: Pick<LogStorage, "readSegments">,
   first: number,
+  bytesWanted: number,
   { nextRetryMs, mayRetry }: FeedRequestEnvironment,
   isCurrent: () => boolean,
 ): Promise<Segment[]> {
   let waitMs = 0;
   for (let reads = 1; ; ++reads) {
     try {
-      return await readSegments(storage, first);
+      return await readSegments(storage, first, bytesWanted);
     } catch (error) {
       if (reads >= readsMax || !mayRetry(error) || !isCurrent()) throw error;
     }
@@ -171,6 +183,7 @@ function pause(ms: number): Promise<void> {
 async function readSegments(
   storage: Pick<LogStorage, "readSegments">,
   first: number,
+  bytesWanted: number,
 ): Promise<Segment[]> {
   const segments: Segment[] = [];
   let size = 0;
@@ -178,7 +191,7 @@ async function readSegments(
     if (bytes === undefined) return false;
     segments.push({ sequence, bytes });
     size += bytes.length;
-    return size < bytesMax;
+    return size < bytesWanted;
   });
   return segments;
 }
