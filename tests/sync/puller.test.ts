@@ -121,6 +121,31 @@ test("a first download asks for a page when the one before is stored", async () 
   assert.deepEqual(wereStored.slice(1), [true, true]);
 });
 
+test("a first scan sends the filter only if the store has no row that could have left it", async () => {
+  const areFiltered = async (names: string[], ranges = [{ from: "" }]) => {
+    const world = await scripted({ ranges });
+    fill(world, names);
+    const sent: boolean[] = [];
+    const { scan } = world.remote;
+    world.remote.scan = (request) => {
+      sent.push(request.isFiltered);
+      return scan(request);
+    };
+    world.scheduler.after(0, () => void new Puller(world.context, world.requests).pull());
+    await world.scheduler.run(world.scheduler.now + 5000);
+    return sent;
+  };
+  assert.deepEqual(await areFiltered([]), [true]);
+  assert.deepEqual(await areFiltered(["1"]), [false]);
+  // An earlier process may have had other key ranges.
+  const ranges = [
+    { from: "", to: key("2") },
+    { from: key("2"), to: key("4") },
+    { from: key("4"), to: undefined },
+  ];
+  assert.deepEqual(await areFiltered(["3"], ranges), [true, false, true]);
+});
+
 test("a scan that finds a table unsorted does not continue where it stopped", async () => {
   const world = await scripted();
   const { remote, scheduler, store } = world;

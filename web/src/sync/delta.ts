@@ -4,9 +4,9 @@
 
 import { applyPage } from "./apply-page.ts";
 import type { SyncContext } from "./context.ts";
-import type { Draft } from "./draft.ts";
+import type { Draft, TableView } from "./draft.ts";
 import type { RunningDelta, Ticks } from "./hidden-tables.ts";
-import { type KeyRange, keyAfter } from "./keys.ts";
+import { type Key, type KeyRange, keyAfter } from "./keys.ts";
 import type { ScanAnswer, ScanRequest } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 import { scanState, updateScanState } from "./scan-state.ts";
@@ -30,12 +30,14 @@ export async function scanDelta(
   // knows how long ago that was.
   const measuredFrom = resumed || known !== undefined ? undefined : beganAt;
   const from = delta.after === undefined ? range.from : keyAfter(delta.after);
+  // No row that the store does not have can leave the filter unseen.
+  const isFirst =
+    delta.since === undefined && (await store.read((view) => isEmpty(view, from, range)));
   const request: ScanRequest = {
     range: { ...range, from },
     since: delta.since,
     keysOnly: false,
-    // In the first scan, no row can leave the filter unseen.
-    isFiltered: rules.sendsFilter || delta.since === undefined,
+    isFiltered: rules.sendsFilter || isFirst,
     needsOrder: true,
   };
   // A page is garbage before the next one is waited for.
@@ -64,6 +66,9 @@ export async function scanDelta(
     if (token === undefined) return true;
   }
 }
+
+const isEmpty = (view: TableView, from: Key, { to }: KeyRange): boolean =>
+  view.entries("rows", from, to)[Symbol.iterator]().next().done === true;
 
 async function begin(
   { rules, store }: SyncContext,
