@@ -30,6 +30,7 @@ export interface Config {
   readonly poisons: boolean;
   readonly hasFeed: boolean; // of changes
   readonly undoes: boolean; // users undo what they wrote
+  readonly deletesPairs: boolean; // two rows, that are only written together
   /** "small" rejects batches of more than two operations, "picky" those with certain values. */
   readonly proxy: "none" | "small" | "picky";
   readonly portals: boolean; // now and then, a captive portal answers instead of the remote
@@ -87,6 +88,7 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     // Not drawn, so that all other seeds still give the same events, also those of mutants.
     hasFeed: profile === "azure" && seed % 13 === 11 && seed % 7 !== 1,
     undoes: seed % 11 === 9,
+    deletesPairs: seed % 17 === 5 && seed % 11 !== 9, // an undone half of a pair is a half
     proxy: chance(0.8) ? "none" : chance(0.5) ? "small" : "picky",
     portals: chance(0.2),
     dropsTable: chance(0.1),

@@ -220,7 +220,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "leaves-out-what-was-created",
     "I4",
-    1,
+    1382,
     "An entity that was created, and deleted again, is not sent with the others of its groups.",
     edit("freeze.ts", "this.groups > 0 && this.#leavesOut(added)", "added.size < 0"),
   ),

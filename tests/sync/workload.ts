@@ -5,6 +5,7 @@ import { isReceiptKey, type Key, keyOf } from "../../web/src/sync/keys.ts";
 import { operationFor } from "../../web/src/sync/operation.ts";
 import type { RowFilter } from "../../web/src/sync/partition-log.ts";
 import { discardParked, retryParked } from "../../web/src/sync/plan-push.ts";
+import type { Properties } from "../../web/src/sync/properties.ts";
 import type { Value } from "../../web/src/sync/value.ts";
 import type { Client, World } from "./client.ts";
 import type { Config } from "./config.ts";
@@ -62,7 +63,8 @@ export class Workload {
       if (!client.isRunning) return;
       const id = ++this.#number;
       const undone = this.#config.undoes ? undo.edits() : undefined;
-      undo.write(id, undone ?? this.#someEdits(id, false));
+      const rowOf = (key: Key) => client.store.view.get("rows", key)?.properties;
+      undo.write(id, undone ?? this.#someEdits(id, rowOf));
     });
     if (scheduler.chance(0.8)) {
       this.#every(100, this.#config.crashMs - 100, () => {
@@ -136,8 +138,15 @@ export class Workload {
 
   // ---- Edits -----------------------------------------------------------------------------------
 
-  /** A group of edits. Rows 0 and 1 of a partition are always written together. */
-  #someEdits(id: number, isForeign: boolean): Map<Key, Edit> {
+  /**
+   * A group of edits. Rows 0 and 1 of a partition are always written together. `rowOf`: as they are
+   * when the edits are made.
+   */
+  #someEdits(
+    id: number,
+    rowOf: (key: Key) => Properties | undefined,
+    isForeign = false,
+  ): Map<Key, Edit> {
     const { scheduler } = this.#world;
     const partition =
       this.#config.partitions[scheduler.below(this.#config.partitions.length)] ?? "";
@@ -149,7 +158,17 @@ export class Workload {
         new Map([...(row ?? []), [name, int32(id)]]);
     const someProperty = () => (scheduler.chance(0.5) ? "a" : "b");
     const kind = scheduler.fraction();
-    if (kind < 0.25) return new Map([0, 1].map((row) => [key(row), set("pair")]));
+    const { deletesPairs } = this.#config;
+    if (kind < 0.25) {
+      const pair = [key(0), key(1)];
+      const deletes = deletesPairs && scheduler.chance(0.4);
+      let areThere: boolean | undefined; // a store refuses to delete what is not there
+      const edit: Edit = (row) => {
+        areThere ??= deletes && pair.every((of) => rowOf(of) !== undefined);
+        return areThere ? undefined : set("pair")(row);
+      };
+      return new Map(pair.map((of) => [of, edit]));
+    }
     if (kind < 0.45) return new Map([[key(other()), () => undefined]]);
     if (kind < 0.6) {
       return new Map([
@@ -158,7 +177,8 @@ export class Workload {
       ]);
     }
     if (kind < 0.7) return new Map([[key(other()), this.#unusualEdit(id, isForeign)]]);
-    return new Map([[key(scheduler.below(this.#config.rowKeys)), set(someProperty())]]);
+    const row = deletesPairs ? other() : scheduler.below(this.#config.rowKeys);
+    return new Map([[key(row), set(someProperty())]]);
   }
 
   #unusualEdit(id: number, isForeign: boolean): Edit {
@@ -200,7 +220,7 @@ export class Workload {
     const { ledger, scheduler, table } = this.#world;
     this.#every(20, 150, () => {
       const id = ++this.#number;
-      const edits = this.#someEdits(id, true);
+      const edits = this.#someEdits(id, (key) => table.current(key)?.properties, true);
       const [partition = ""] = [...edits.keys()].map((key) => key.slice(0, key.indexOf("\0")));
       const stamp = table.stamp(partition);
       scheduler.after(scheduler.fraction(this.#config.visibleMs), () => {
