@@ -512,6 +512,7 @@ describe("the outcome of a push", () => {
     const ours = version(row({ a: 1 }), "1");
     const other = version(row({ a: 9 }), "9");
     assert(isPartlyEqual(push, observe({ 1: ours, 2: other })));
+    assert(isPartlyEqual(push, observe({ 1: ours, 2: undefined }))); // at its Base
     assert(!isPartlyEqual(push, observe({ 1: ours, 2: ours })));
     assert(!isPartlyEqual(push, observe({ 1: other, 2: other })));
     assert(!isPartlyEqual(push, observe({ 1: undefined, 2: other })));

@@ -94,4 +94,16 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A comparison of versions did not return an entity that others had deleted. It was dirty when " +
       "the request was sent, and clean again when the answer came, so it was passed over.",
   },
+  {
+    seed: 1382,
+    found:
+      "A store had seen a half of a transaction of others. It wrote both entities and deleted them " +
+      "again, so that the one that it had created was left out of the push, which deleted the other.",
+  },
+  {
+    seed: 18552,
+    found:
+      "A refused push had created two entities before an older copy of the store was restored. " +
+      "Others deleted them between the two reads, so that only one was created again.",
+  },
 ];

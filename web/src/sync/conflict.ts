@@ -55,18 +55,17 @@ const isConflict = ({ base, local, remote }: Conflict): boolean =>
   !areSameProperties(local, remote?.properties) && !areSameProperties(local, base);
 
 /**
- * Returns whether the remote has what some members intended, and conflicts with others. The first
- * can leave the push: under the policy merge, and deletes, which cannot be a condition. So the
- * members must be read as they were at one moment: otherwise, a batch of another client that was
- * executed between two reads would be overwritten in part.
+ * Returns whether the remote has what some members intended, but not all. The first can leave the
+ * push: under the policy merge, deletes, which cannot be a condition, and if the others are at
+ * their Bases. So the members must be read as they were at one moment: otherwise, a batch of
+ * another client that was executed between two reads would be overwritten in part.
  */
 export function isPartlyEqual(push: FrozenPush, observations: Observations): boolean {
   const isEqual = ({ key, base, intended }: Member) => {
     const row = observations.get(key)?.row;
     return !isAtBase(base, row) && areSameProperties(intended, row?.properties);
   };
-  const isOther = ({ local, remote }: Conflict) => !areSameProperties(local, remote?.properties);
-  return push.members.some(isEqual) && changesOf(push, observations).some(isOther);
+  return push.members.some(isEqual) && !push.members.every(isEqual);
 }
 
 /**
