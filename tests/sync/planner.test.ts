@@ -568,6 +568,29 @@ describe("the outcome of a push", () => {
       assert.deepEqual(store.keys("outbox").length, 4);
     });
 
+    test("reads all at once if many later operations are of its keys", () => {
+      const [store, index] = [newStore(), new OutboxIndex()];
+      edit(store, 1, "2");
+      settle(store, index);
+      for (let group = 2; group < 300; ++group) edit(store, group, "1");
+      const read = settle(store, index);
+      assert.deepEqual(read.length, 298 + 298); // what is new, then all
+      assert.deepEqual(store.view.get("rows", key("1"))?.properties, row({ a: 299 }));
+      assert.deepEqual(
+        settle(store, index),
+        Array.from({ length: 297 }, (_, at) => at + 3),
+      );
+    });
+
+    test("reads all at once as long as it would keep the numbers of too many", () => {
+      const [store, index] = [newStore(), new OutboxIndex(3)];
+      for (let group = 1; group <= 5; ++group) edit(store, group, `${group}`);
+      assert.deepEqual(settle(store, index), [1, 2, 3, 4, 5]);
+      assert.deepEqual(settle(store, index), [2, 3, 4, 5]);
+      assert.deepEqual(settle(store, index), [3, 4, 5]);
+      assert.deepEqual(settle(store, index), [4]); // it has kept three
+    });
+
     test("does not see later operations that have left the outbox", () => {
       const [store, index] = [newStore(), new OutboxIndex()];
       for (const [at, name] of ["1", "2", "2"].entries()) edit(store, at + 1, name);

@@ -67,7 +67,7 @@ function logOf(
   const isSettled = outcome === "applied" || outcome === "equal";
   const ops = isSettled ? index.opsOf(draft, push) : undefined;
   const log = new PartitionLog(draft, push.partition, keeps, ops);
-  if (ops === undefined) index.note(draft, log.ops);
+  if (ops === undefined) index.fill(draft, log.ops);
   return log;
 }
 
