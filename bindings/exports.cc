@@ -468,20 +468,6 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_set_synced(Handle* handle, std:
   });
 }
 
-// SyncTables::adopt. Input: the table's name. Stages the change, and publishes it if `publishes`.
-// Value: as entitable_stage.
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_adopt_table(Handle* handle, std::uint32_t size,
-                                                             double seen_commit,
-                                                             std::uint32_t publishes,
-                                                             double now_ms) {
-  return guarded(handle, [&](Handle& h) {
-    std::string table(h.input_view(size));
-    const auto commit = static_cast<std::uint64_t>(seen_commit);
-    return stage_sync(h, entitable::SyncTables::adopt(std::move(table), commit), publishes != 0,
-                      now_ms);
-  });
-}
-
 // SyncTables::has_pending_operations. Value: 0 or 1. Parts needed: as entitable_rpc_read.
 EMSCRIPTEN_KEEPALIVE const CallResult* entitable_has_pending_operations(Handle* handle) {
   return guarded(handle, [](Handle& h) {
@@ -771,9 +757,17 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_end_snapshot(Handle* handle,
   });
 }
 
-EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_restore(Handle* handle) {
-  return guarded(handle, [](Handle& h) {
+// Input: nothing, or the names of tables with a comma after each (Restore::keep_as_synced).
+EMSCRIPTEN_KEEPALIVE const CallResult* entitable_begin_restore(Handle* handle, std::uint32_t size) {
+  return guarded(handle, [&](Handle& h) {
+    std::vector<std::string> synced;
+    std::string_view names = h.input_view(size);
+    for (std::size_t end = 0; !names.empty(); names.remove_prefix(end + 1)) {
+      end = names.find(',');
+      synced.emplace_back(names.substr(0, end));
+    }
     h.restore.emplace(h.store, entitable::rest::is_stored_service_properties);
+    if (!synced.empty()) h.restore->keep_as_synced(std::move(synced));
     return return_done(h);
   });
 }

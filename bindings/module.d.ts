@@ -90,13 +90,6 @@ export interface EntitableModule {
     publishes: number,
     nowMs: number,
   ): ResultAddress;
-  _entitable_adopt_table(
-    handle: Address,
-    size: number,
-    seenCommit: number,
-    publishes: number,
-    nowMs: number,
-  ): ResultAddress;
   _entitable_has_pending_operations(handle: Address): ResultAddress;
   _entitable_matches_filter(handle: Address, size: number, filterSize: number): ResultAddress;
   _entitable_sync_read(handle: Address, table: number, size: number): ResultAddress;
@@ -143,7 +136,7 @@ export interface EntitableModule {
   _entitable_begin_snapshot(handle: Address): ResultAddress;
   _entitable_next_snapshot_chunk(handle: Address, number: number): ResultAddress;
   _entitable_end_snapshot(handle: Address, number: number): ResultAddress;
-  _entitable_begin_restore(handle: Address): ResultAddress;
+  _entitable_begin_restore(handle: Address, size: number): ResultAddress;
   _entitable_restore_chunk(handle: Address, size: number): ResultAddress;
   _entitable_next_restored_part(handle: Address): ResultAddress;
   _entitable_finish_restore_reading(handle: Address): ResultAddress;

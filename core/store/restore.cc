@@ -38,11 +38,13 @@ Result<std::optional<CheckpointPart>> Restore::next_part() {
         if (auto error = begin_table()) return std::move(*error);
         break;
       case SnapshotReader::Step::row:
+        if (!keeps_rows_) break;
         if (!part_.has_value()) begin_part();
         part_->loader->add(reader_.key(), reader_.timestamp(), reader_.properties());
         newest_ = std::max(newest_, reader_.timestamp());
         break;
       case SnapshotReader::Step::part_end:
+        if (!keeps_rows_) break;
         return std::optional<CheckpointPart>(end_part());
       case SnapshotReader::Step::end:
         ended_ = true;
@@ -61,16 +63,27 @@ void Restore::mark_part_stored() {
 std::optional<Error> Restore::begin_table() {
   if (!first_table_.has_value()) {
     first_table_ = state_.published.next_table;
-    if (reader_.header().tables > std::uint64_t{table_id_max} + 1 - *first_table_) {
+    const TableId id_max = synced_.has_value() ? synced_table_id_max : table_id_max;
+    if (reader_.header().tables + *first_table_ > std::uint64_t{id_max} + 1) {
       return Error(ErrorCode::corrupted, "there are more tables than the store has ids left");
     }
   }
   auto name = TableName::parse(reader_.table().name);
   ENTITABLE_CHECK(name.ok());
+  keeps_rows_ = keeps(*name);
+  if (!keeps_rows_) return std::nullopt;
   const std::size_t tables = content_.catalog().tables().size();
-  content_.catalog().restore_table(*first_table_ + static_cast<TableId>(tables), std::move(*name),
-                                   reader_.table().acl);
+  Table& table = content_.catalog().restore_table(*first_table_ + static_cast<TableId>(tables),
+                                                  std::move(*name), reader_.table().acl);
+  table.synced = synced_.has_value();
   return std::nullopt;
+}
+
+bool Restore::keeps(const TableName& name) const {
+  if (!synced_.has_value()) return true;
+  return std::any_of(synced_->begin(), synced_->end(), [&](const std::string& kept) {
+    return compare_folded(name.folded(), kept) == 0;
+  });
 }
 
 Table& Restore::last_table() {

@@ -41,6 +41,10 @@ class Restore {
   Restore(const Restore&) = delete;
   Restore& operator=(const Restore&) = delete;
 
+  // Restores only these tables, whose names are compared without regard to case. They are synced
+  // with a remote, which has had their rows. REQUIRES: nothing was added; the content will be
+  // replaced.
+  void keep_as_synced(std::vector<std::string> tables) { synced_ = std::move(tables); }
   // Adds the next bytes of the file.
   void add(std::string_view chunk) { reader_.add_chunk(chunk); }
   // Reads on and returns the next part, which the host must store before it calls this object
@@ -69,6 +73,7 @@ class Restore {
 
  private:
   std::optional<Error> begin_table();
+  bool keeps(const TableName& name) const;
   void begin_part();
   CheckpointPart end_part();
   Table& last_table();
@@ -83,6 +88,8 @@ class Restore {
   ServicePropertiesCheck is_service_properties_;
   SnapshotReader reader_;
   RestoredContent content_;
+  std::optional<std::vector<std::string>> synced_;  // nothing: all tables are kept, none is synced
+  bool keeps_rows_ = true;                          // of the table that is being read
   std::optional<TableId> first_table_;  // the ids of the tables in content_ start with it
   // The part whose rows are being read.
   struct ReadPart {

@@ -25,22 +25,15 @@ const Table* find_synced(const Catalog& catalog, std::string_view name) {
   return table != nullptr && table->synced ? table : nullptr;
 }
 
-// `adopted_at`: the last commit with which the rows are versions of the remote.
-std::optional<Failure> stage_start(const StoreVersion& version, std::string_view name,
-                                   std::optional<std::uint64_t> adopted_at,
+std::optional<Failure> stage_start(const Catalog& catalog, std::string_view name,
                                    StagedMutations& staged) {
-  const Table* const table = version.catalog.find(name);
+  const Table* const table = catalog.find(name);
   if (table == nullptr) return failure(ErrorCode::table_not_found);
   if (table->synced) return failure(ErrorCode::table_already_exists);
   if (table->id() > synced_table_id_max) return failure(ErrorCode::read_only);
-  if (adopted_at) {
-    if (version.last_commit != *adopted_at)
-      return failure(ErrorCode::update_condition_not_satisfied);
-  } else {
-    const Cursor rows(table->index, KeyRange());
-    if (rows.part_needed() != 0) return PartsNeeded{{rows.part_needed()}};
-    if (rows.valid()) return failure(ErrorCode::invalid_input);
-  }
+  const Cursor rows(table->index, KeyRange());
+  if (rows.part_needed() != 0) return PartsNeeded{{rows.part_needed()}};
+  if (rows.valid()) return failure(ErrorCode::invalid_input);
   staged.mutations.emplace_back(SetSynced{table->id(), true});
   return std::nullopt;
 }
@@ -143,15 +136,7 @@ bool SyncTables::is_synced(std::string_view table) const {
 WriteRequest SyncTables::start(std::string table) {
   return request_of([table = std::move(table)](const StoreVersion& version, CommitClock&,
                                                const Catalog*, Ticks, StagedMutations& staged) {
-    return stage_start(version, table, std::nullopt, staged);
-  });
-}
-
-WriteRequest SyncTables::adopt(std::string table, std::uint64_t seen_commit) {
-  return request_of([table = std::move(table), seen_commit](const StoreVersion& version,
-                                                            CommitClock&, const Catalog*, Ticks,
-                                                            StagedMutations& staged) {
-    return stage_start(version, table, seen_commit, staged);
+    return stage_start(version.catalog, table, staged);
   });
 }
 

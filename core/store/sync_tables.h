@@ -50,10 +50,6 @@ class SyncTables {
   // and those that the outbox records may be in it; ReadOnly if its id is above
   // synced_table_id_max, which only a store from crafted files can reach.
   static WriteRequest start(std::string table);
-  // As start(), but takes the rows of the table as versions that the remote had.
-  // Error, instead of InvalidInput: UpdateConditionNotSatisfied if a commit was made after
-  // `seen_commit`, which may have changed them.
-  static WriteRequest adopt(std::string table, std::uint64_t seen_commit);
   // Makes a request that ends syncing the table. Its rows stay; what sync knows of them is deleted.
   // Errors: TableNotFound, also if it is not synced; TableHasPendingOperations if the remote does
   // not have all local writes, unless `discards`.

@@ -139,7 +139,7 @@ export class StoreHandle implements Store {
 
   async restore(source: SnapshotSource, { mode = "replace" }: RestoreCallOptions = {}) {
     // entitable/sync has another mode.
-    if (mode !== "replace" && mode !== "merge" && mode !== "ifEmpty") {
+    if (mode !== "replace" && mode !== "merge" && typeof mode !== "object") {
       throw new StoreError("ValidationFailed", `mode must be one of replace, merge, not ${mode}.`);
     }
     return await this.#host.restore(chunkedFile(source), { mode });

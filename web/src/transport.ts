@@ -112,13 +112,13 @@ export interface ChunkedFile {
   cancel(): void;
 }
 
-// "ifEmpty": like "replace", but fails if the store has tables. The report then has the commit.
-export type RestoreCallMode = RestoreMode | "ifEmpty";
-
-export interface RestoreCallReport extends RestoreReport {
-  /** The first commit after it, which is the last one that the store has if nothing was written. */
-  commit?: number;
+// Restores only these tables, if the store has no tables. From the same moment on, they are synced
+// with a remote, which has had their rows.
+export interface RestoreAsSynced {
+  readonly synced: readonly string[];
 }
+
+export type RestoreCallMode = RestoreMode | RestoreAsSynced;
 
 export interface RestoreCallOptions {
   mode?: RestoreCallMode | undefined;
@@ -142,7 +142,7 @@ export interface Host extends Transport {
   // Yields the snapshot file of the store's content at the time of the first call of next(). Fails
   // with SnapshotInterrupted if the store gets another owner.
   snapshotChunks(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
-  restore(file: ChunkedFile, options?: RestoreCallOptions): Promise<RestoreCallReport>;
+  restore(file: ChunkedFile, options?: RestoreCallOptions): Promise<RestoreReport>;
   on<K extends keyof StoreEvents>(event: K, listener: (event: StoreEvents[K]) => void): () => void;
   // Resolves to what entitable/sync uses of the engine (host/sync-host.ts), or of the worker that
   // has it (WorkerSync). Rejects with NotSupported if another tab has the engine. Absent: the store

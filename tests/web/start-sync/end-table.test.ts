@@ -178,7 +178,6 @@ test("the next owner syncs the other tables, and shows the one whose sync has en
       store: {
         createTable: async () => {},
         stats: () => local.stats(),
-        isUnchanged: async () => false,
       },
       host,
       settings: settingsOf({

@@ -285,7 +285,6 @@ export class FakeEngine implements Engine {
   readSynced = () => new Uint8Array();
   applySynced = () => false;
   matchesFilter = () => true;
-  adoptTable = () => true;
   knownCalls = () => ({ numbers: [...this.callNumbers], droppedThrough: 0 });
   publish(): void {
     assert(this.#candidate !== undefined, "a candidate to publish");

@@ -13,13 +13,13 @@ import type {
   OwnerHost,
   RepeatedWrites,
   RestoreCallOptions,
-  RestoreCallReport,
   WriteOrigin,
 } from "../transport.ts";
 import type {
   AbortSignalLike,
   Clock,
   Durability,
+  RestoreReport,
   StoreDamage,
   StoreEvents,
   StoreStats,
@@ -429,7 +429,7 @@ export class LocalHost implements OwnerHost {
   async restore(
     file: ChunkedFile,
     { mode = "replace", call }: RestoreCallOptions = {},
-  ): Promise<RestoreCallReport> {
+  ): Promise<RestoreReport> {
     if (this.#closing !== undefined) throw this.#closedError();
     if (this.#writeError !== undefined) throw this.#writeError;
     this.#onFirstWrite?.();

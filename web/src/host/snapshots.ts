@@ -4,7 +4,7 @@
 // or merges the rows group by group.
 
 import { StoreError, serviceError } from "../errors.ts";
-import type { ChunkedFile, RestoreCallMode, RestoreCallReport } from "../transport.ts";
+import type { ChunkedFile, RestoreCallMode } from "../transport.ts";
 import type { RestoreReport } from "../types.ts";
 import { yieldToEventLoop } from "../util/event-loop.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
@@ -20,7 +20,6 @@ export interface SnapshotsOptions {
     | "endSnapshot"
     | "damage"
     | "stats"
-    | "lastCommit"
     | "beginRestore"
     | "restoreChunk"
     | "nextRestoredPart"
@@ -95,7 +94,7 @@ export class Snapshots {
     file: ChunkedFile,
     mode: RestoreCallMode,
     call: Uint8Array | undefined,
-  ): Promise<RestoreCallReport> {
+  ): Promise<RestoreReport> {
     const restoring = this.#lastRestore.then(() => this.#restore(file, mode, call));
     this.#lastRestore = restoring.catch(() => {});
     return restoring;
@@ -112,24 +111,23 @@ export class Snapshots {
     file: ChunkedFile,
     mode: RestoreCallMode,
     call: Uint8Array | undefined,
-  ): Promise<RestoreCallReport> {
+  ): Promise<RestoreReport> {
     const { engine, queue, replace, deleteParts } = this.#options;
     await engine.loadDeferredModule("rest"); // checks the file's service properties
     await engine.loadDeferredModule("snapshot");
     if (this.#stopError !== undefined) throw this.#stopError;
-    engine.beginRestore();
-    let commit = 0;
+    const isSeed = typeof mode === "object";
+    engine.beginRestore(isSeed ? mode.synced : []);
     try {
       const report = await this.#storeParts(file);
       if (mode === "merge") await this.#merge();
       else
         await queue.runExclusively(async () => {
-          if (mode === "ifEmpty") requireNoTables(engine);
+          if (isSeed) requireNoTables(engine);
           await this.#requireNoPendingOperations();
           await replace(call);
-          commit = engine.lastCommit;
         });
-      return mode === "ifEmpty" ? { ...report, commit } : report;
+      return report;
     } finally {
       const unused = ignoringErrors(() => engine.endRestore());
       if (unused !== undefined && this.#stopError === undefined) await deleteParts(unused);

@@ -22,7 +22,6 @@ export interface SyncHostOptions {
     | "loadDeferredModule"
     | "enableSync"
     | "setSynced"
-    | "adoptTable"
     | "readSynced"
     | "applySynced"
     | "matchesFilter"
@@ -106,16 +105,6 @@ export class SyncHost {
       const needed = this.#setSynced(table, how, publishes, nowMs);
       return needed ?? { changes: true, bytes: table.length };
     });
-  }
-
-  // Begins syncing a table with its rows (Engine.adoptTable). Resolves to whether it has.
-  async adoptTable(table: string, seenCommit: number): Promise<boolean> {
-    const { engine } = this.#options;
-    const { changes } = await this.commit((publishes, nowMs) => ({
-      changes: engine.adoptTable(table, seenCommit, publishes, nowMs),
-      bytes: table.length,
-    }));
-    return changes;
   }
 
   // The core's texts are those of the service, which does not know synced tables. Ours are here,

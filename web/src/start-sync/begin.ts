@@ -9,7 +9,7 @@ import type { Store } from "../types.ts";
 import type { Settings } from "./options.ts";
 import type { OwnerSync } from "./owner-sync.ts";
 import { platformClock } from "./platform.ts";
-import type { Seeds, TableSeed } from "./seed.ts";
+import type { Seeds } from "./seed.ts";
 import { type OpenOptions, StoreSync } from "./store-sync.ts";
 import { TabSync } from "./tab-sync.ts";
 
@@ -22,20 +22,23 @@ export interface BeginOptions {
   readonly release: (table?: string) => void;
 }
 
-export function begin({ hostOf, release, settings, store }: BeginOptions): Promise<TabSync> {
+/** Throws StoreError ValidationFailed. */
+export async function begin(options: BeginOptions): Promise<TabSync> {
+  const { hostOf, release, settings, store } = options;
+  if (settings.seed !== undefined) (await seedCode()).requireSeed(settings);
   const open = async (settings: Settings, options: OpenOptions): Promise<OwnerSync> => {
     const host = (await hostOf()) as SyncHost | WorkerSync | undefined;
     if (host === undefined) throw cannotSyncError();
     if (settings.seed === undefined) return await openOwn({ ...options, host, settings, store });
     const { endSeed, openSeed } = await seedCode();
-    const seeds = await openSeed(store, settings);
+    const seeds = await openSeed(store, settings.seed, settings.tables.keys());
     const own = await openOwn({ ...options, host, seeds, settings, store });
-    if (seeds) await endSeed(store, seeds);
+    if (seeds) await endSeed(store);
     return own;
   };
   const isShared = store.status.persistence === "indexeddb";
   const channels = isShared ? broadcastChannelFactory() : undefined;
-  return TabSync.open({ store, settings, clock: platformClock, channels, open, release });
+  return await TabSync.open({ store, settings, clock: platformClock, channels, open, release });
 }
 
 interface OwnOptions extends OpenOptions {
@@ -55,8 +58,6 @@ async function openOwn({ host, store, ...options }: OwnOptions): Promise<OwnerSy
   const access = {
     createTable: (table: string) => store.tableClient(table).createTable(),
     stats: () => store.stats(),
-    isUnchanged: async (table: string, seed: TableSeed) =>
-      await (await seedCode()).isUnchanged(store, table, seed),
   };
   const environment = { clock: platformClock, activity };
   return await StoreSync.open({ ...options, store: access, host, environment });

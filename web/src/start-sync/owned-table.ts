@@ -7,7 +7,6 @@ import type { Service } from "../sync-remote/profile.ts";
 import { OwnerStore } from "../sync-store/owner-store.ts";
 import type { StoreStats } from "../types.ts";
 import { foldedName } from "./options.ts";
-import type { TableSeed } from "./seed.ts";
 
 export interface OwnedTable {
   readonly store: SyncStore;
@@ -20,8 +19,6 @@ export interface StoreAccess {
   /** Creates the table if it does not exist. */
   createTable(table: string): Promise<void>;
   stats(): Promise<StoreStats>;
-  /** Whether a table has only what a seed had of it. */
-  isUnchanged(table: string, seed: TableSeed): Promise<boolean>;
 }
 
 /** Begins to record local writes of the table, which is created if it does not exist. */

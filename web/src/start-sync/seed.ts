@@ -5,11 +5,10 @@
 
 import type { Ticks } from "../sync/hidden-tables.ts";
 import type { Key } from "../sync/keys.ts";
-import type { RestoreCallOptions, RestoreCallReport } from "../transport.ts";
-import type { SnapshotSource, Store } from "../types.ts";
+import type { RestoreCallOptions } from "../transport.ts";
+import type { RestoreReport, SnapshotSource, Store } from "../types.ts";
 import { isPlatformObject } from "../util/platform-objects.ts";
-import { foldedName, invalid, type Settings } from "./options.ts";
-import { rowCounts } from "./owned-table.ts";
+import { invalid, type Settings } from "./options.ts";
 
 export const seedTable = "EntitableSeed";
 
@@ -20,28 +19,13 @@ export interface SeedRange {
   readonly watermark: Ticks | undefined;
 }
 
-export interface TableSeed {
-  readonly ranges: readonly SeedRange[];
-  readonly rows: number;
-  /** No row of the seed is newer. */
-  readonly timestamp: string | undefined;
-}
-
-export interface Seeds {
-  /** By the folded names of the tables. */
-  readonly tables: ReadonlyMap<string, TableSeed>;
-  /** That of the restore. Undefined: an earlier process has restored the seed. */
-  readonly commit: number | undefined;
-  /** Tables of the seed that are not synced. */
-  readonly others: readonly string[];
-}
+/** By the folded names of the tables. */
+export type Seeds = ReadonlyMap<string, readonly SeedRange[]>;
 
 interface SeedRow {
   partitionKey: string;
   rowKey: string;
   timestamp?: string | undefined;
-  /** How many the table has. */
-  rows: number;
   /** The bounds as JSON: they may have U+0000. */
   range: string;
   watermark?: bigint;
@@ -49,79 +33,57 @@ interface SeedRow {
 
 /** What StoreHandle has for this module. */
 interface SeededStore extends Omit<Store, "restore"> {
-  restore(source: SnapshotSource, options: RestoreCallOptions): Promise<RestoreCallReport>;
+  restore(source: SnapshotSource, options: RestoreCallOptions): Promise<RestoreReport>;
 }
 
-/**
- * Adds what a snapshot of the store must have: how far its tables were read, by their folded names.
- * Delete the table after the snapshot.
- */
-export async function addSeed(
-  store: Store,
-  seeds: ReadonlyMap<string, readonly SeedRange[]>,
-): Promise<void> {
-  const counts = await rowCounts(store);
-  const table = store.table(seedTable);
-  await table.deleteTable(); // of an earlier call
-  await table.createTable();
-  for (const [name, ranges] of seeds)
-    for (const [index, { from, to, watermark }] of ranges.entries()) {
-      const range = JSON.stringify([from, to]);
-      const row = { partitionKey: name, rowKey: String(index), rows: counts.get(name) ?? 0, range };
-      await table.upsertEntity(watermark === undefined ? row : { ...row, watermark });
-    }
-}
-
-/**
- * Restores the seed if the store has no tables. Also returns what a process has restored that ended
- * before it had begun to sync. A seed that cannot be read is as if there were none. Undefined:
- * there is nothing from a seed. Throws StoreError ValidationFailed.
- */
-export async function openSeed(store: Store, settings: Settings): Promise<Seeds | undefined> {
-  requireSeed(settings);
-  const restored = await restoreSeed(store as SeededStore, settings.seed).catch(() => undefined);
-  const names = await tableNames(store);
-  const isSeeded = names.includes(seedTable);
-  if (restored === undefined && !isSeeded) return undefined;
-  const found = isSeeded ? await tablesOf(store) : new Map<string, TableSeed>();
-  const synced = new Set([...settings.tables.keys()].map(foldedName));
-  const tables = new Map<string, TableSeed>();
-  for (const name of names.map(foldedName)) {
-    const seed = found.get(name) ?? (restored && unknownSeed);
-    if (synced.has(name) && seed) tables.set(name, seed);
-  }
-  const isOther = (name: string) => name !== seedTable && !synced.has(foldedName(name));
-  return { tables, commit: restored?.commit, others: restored ? names.filter(isOther) : [] };
-}
-
-function requireSeed({ seed, tables }: Settings): void {
+/** Throws StoreError ValidationFailed. */
+export function requireSeed({ seed, tables }: Settings): void {
   const isFile = isPlatformObject(seed, "Blob") || isPlatformObject(seed, "File");
-  if (typeof seed !== "string" && !isFile)
+  if (!isFile && (typeof seed !== "string" || seed === ""))
     throw invalid("seed must be a URL or a Blob.", 'Write seed: "https://example.com/seed".');
   for (const [name, { partitions }] of tables)
     if (partitions !== undefined)
       throw invalid(`tables.${name} has partitions, but a seed has all of them.`, "Leave one out.");
 }
 
-/** Of a snapshot that does not say what was read. */
-const unknownSeed: TableSeed = { ranges: [], rows: 0, timestamp: undefined };
-
-/** Deletes what the seed has brought and sync does not need. */
-export async function endSeed(store: Store, { others }: Seeds): Promise<void> {
-  for (const name of [...others, seedTable]) await store.tableClient(name).deleteTable();
+/**
+ * Adds what a snapshot of the store must have: how far its tables were read. Delete the table after
+ * the snapshot.
+ */
+export async function addSeed(store: Store, seeds: Seeds): Promise<void> {
+  const table = store.table(seedTable);
+  await table.deleteTable(); // of an earlier call
+  await table.createTable();
+  for (const [name, ranges] of seeds)
+    for (const [index, { from, to, watermark }] of ranges.entries()) {
+      const range = JSON.stringify([from, to]);
+      const row = { partitionKey: name, rowKey: String(index), range };
+      await table.upsertEntity(watermark === undefined ? row : { ...row, watermark });
+    }
 }
 
-/** Whether the table has no rows but those of the seed. */
-export async function isUnchanged(
+/**
+ * Restores the tables of the seed, if the store has no tables: they are synced from the same moment
+ * on. Also returns what a process has restored that ended before it had begun to sync. A seed that
+ * cannot be read is as if there were none. Undefined: there is nothing from a seed.
+ */
+export async function openSeed(
   store: Store,
-  table: string,
-  { rows, timestamp }: TableSeed,
-): Promise<boolean> {
-  const count = (await rowCounts(store)).get(table);
-  if (timestamp === undefined || count !== rows) return false;
-  const filter = `Timestamp gt datetime'${timestamp}'`;
-  for await (const _ of store.table(table).listEntities({ queryOptions: { filter } })) return false;
-  return true;
+  seed: string | Blob,
+  tables: Iterable<string>,
+): Promise<Seeds | undefined> {
+  if ((await tableNames(store)).length === 0)
+    await restoreSeed(store as SeededStore, seed, [...tables, seedTable]).catch(() => undefined);
+  const isSeeded = (await tableNames(store)).includes(seedTable);
+  return isSeeded ? await seedsOf(store) : undefined;
+}
+
+/** Deletes what sync does not need any more. If that fails, the next openSeed() finds it. */
+export async function endSeed(store: Store): Promise<void> {
+  await store
+    .tableClient(seedTable)
+    .deleteTable()
+    .catch(() => undefined);
 }
 
 async function tableNames(store: Store): Promise<string[]> {
@@ -130,10 +92,9 @@ async function tableNames(store: Store): Promise<string[]> {
   return names;
 }
 
-async function restoreSeed(store: SeededStore, seed: Settings["seed"]) {
-  if (seed === undefined || (await tableNames(store as Store)).length > 0) return undefined;
+async function restoreSeed(store: SeededStore, seed: string | Blob, synced: readonly string[]) {
   const file = typeof seed === "string" ? await download(seed) : seed;
-  return await store.restore(file, { mode: "ifEmpty" });
+  await store.restore(file, { mode: { synced } });
 }
 
 async function download(url: string): Promise<ReadableStream<Uint8Array>> {
@@ -142,17 +103,22 @@ async function download(url: string): Promise<ReadableStream<Uint8Array>> {
   return body;
 }
 
-/** Returns what the seed says about its tables. Ranges that it does not name are read anew. */
-async function tablesOf(store: Store): Promise<Map<string, TableSeed>> {
-  const tables = new Map<string, TableSeed>();
-  for await (const row of store.table<SeedRow>(seedTable).listEntities()) {
-    const { ranges, timestamp = "" } = tables.get(row.partitionKey) ?? { ranges: [] };
-    const newest = [timestamp, row.timestamp ?? ""].reduce((a, b) => (a > b ? a : b));
+/**
+ * Returns what the seed says about its tables. Other ranges are read from their beginning, and so
+ * are those that were read in the future, both by the clock here and by that of the seed's writer.
+ */
+async function seedsOf(store: Store): Promise<Seeds> {
+  const rows: SeedRow[] = [];
+  for await (const row of store.table<SeedRow>(seedTable).listEntities()) rows.push(row as SeedRow);
+  const times = rows.map(({ timestamp = "" }) => Date.parse(timestamp));
+  const now = BigInt(Math.max(Date.now(), ...times)) * 10_000n;
+  const seeds = new Map<string, SeedRange[]>();
+  for (const row of rows) {
     const range = rangeOf(row);
-    const all = range ? [...ranges, range] : ranges;
-    tables.set(row.partitionKey, { ranges: all, rows: row.rows, timestamp: newest });
+    const isPast = range?.watermark !== undefined && range.watermark <= now;
+    if (isPast) seeds.set(row.partitionKey, [...(seeds.get(row.partitionKey) ?? []), range]);
   }
-  return tables;
+  return seeds;
 }
 
 function rangeOf({ range, watermark }: SeedRow): SeedRange | undefined {

@@ -5,10 +5,11 @@ import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import { Http } from "../sync-remote/http.ts";
 import { stretchesOf } from "../sync-remote/key-stretches.ts";
 import { AccountBudget } from "../sync-session/account-budget.ts";
+import { foldedName } from "./options.ts";
 import { endSync, hasOtherRows } from "./owned-table.ts";
 import type { OwnerSync } from "./owner-sync.ts";
 import { parseId, type RecordId } from "./records.ts";
-import type { Seeds } from "./seed.ts";
+import type { SeedRange, Seeds } from "./seed.ts";
 import { failedStatus, StatusListeners, StatusSnapshots, sumOf, tableStatus } from "./status.ts";
 import { openSyncedTable, type SyncedTable, type SyncedTableOptions } from "./synced-table.ts";
 import type {
@@ -32,7 +33,7 @@ export interface OpenOptions {
 }
 
 export type StoreSyncOptions = OpenOptions &
-  Omit<SyncedTableOptions, "name" | "http" | "feed" | "budget" | "onChange"> & {
+  Omit<SyncedTableOptions, "name" | "http" | "feed" | "budget" | "seed" | "onChange"> & {
     readonly seeds?: Seeds | undefined;
   };
 
@@ -55,12 +56,11 @@ export class StoreSync implements OwnerSync {
 
   /** Rejects if a table cannot be opened. */
   static async open(options: StoreSyncOptions): Promise<StoreSync> {
-    const { host, isNextOwner, isPaused, seeds, settings, store } = options;
-    if (seeds) await (await import("./adopt-seed.ts")).adoptSeeds(store, host, seeds);
+    const { isNextOwner, isPaused, seeds, settings } = options;
     const sync = new StoreSync(options);
     for (const name of settings.tables.keys()) {
       try {
-        await sync.#openTable(name);
+        await sync.#openTable(name, seeds?.get(foldedName(name)));
       } catch (error) {
         if (!isNextOwner || !hasOtherRows(error)) throw error;
         sync.#tryLater(name, error);
@@ -82,10 +82,10 @@ export class StoreSync implements OwnerSync {
     this.#feed = feedLoader(this.#http);
   }
 
-  async #openTable(name: string): Promise<SyncedTable> {
+  async #openTable(name: string, seed?: readonly SeedRange[]): Promise<SyncedTable> {
     const onChange = () => this.#onChange();
     const remote = { http: this.#http, feed: this.#feed, budget: this.#budget };
-    const table = await openSyncedTable({ ...this.#options, ...remote, name, onChange });
+    const table = await openSyncedTable({ ...this.#options, ...remote, name, seed, onChange });
     this.#tables.set(name, table);
     this.#errors.delete(name);
     return table;

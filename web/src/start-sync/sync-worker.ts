@@ -58,7 +58,6 @@ function serve(port: MessagePort, host: Host): void {
         store: {
           createTable: (table) => page.call("createTable", table),
           stats: () => host.stats(),
-          isUnchanged: (table, seed) => page.call("isUnchanged", table, seed),
         },
         host: (await host.startSync?.()) as SyncHost,
         settings: settingsFromPage(settings, page),

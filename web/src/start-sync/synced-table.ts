@@ -17,6 +17,7 @@ import type { Settings, TableSettings } from "./options.ts";
 import { clientName, type OwnedTable, openTable, type StoreAccess } from "./owned-table.ts";
 import { TableRecords } from "./records.ts";
 import { resolver } from "./resolve.ts";
+import type { SeedRange } from "./seed.ts";
 import type { SyncCoverage } from "./types.ts";
 
 /** What sync uses of its platform. */
@@ -42,16 +43,19 @@ export interface SyncedTableOptions {
   readonly feed: () => Promise<AccountFeed | undefined>;
   /** All tables share it. */
   readonly budget: AccountBudget;
+  /** What a seed has of the table. */
+  readonly seed: readonly SeedRange[] | undefined;
   readonly environment: Environment;
   readonly onChange: () => void;
 }
 
 /** Opens the table. The session has not started. */
 export async function openSyncedTable(options: SyncedTableOptions): Promise<SyncedTable> {
-  const { budget, environment, host, name, onChange, settings, store } = options;
+  const { budget, environment, host, name, onChange, seed, settings, store } = options;
   const table = settings.tables.get(name) as TableSettings;
   const filtered = await filterOf(table, host, name);
   const owned = await openTable(store, host, name);
+  if (seed) await (await import("./adopt-seed.ts")).adoptRanges(owned.store, seed);
   await changeFilter(owned, table, filtered);
   const keeps = keepsOf(table, filtered);
   const session = new TableSession({

@@ -8,7 +8,7 @@ import type { Settings } from "./options.ts";
 import { type OwnerSync, SyncCalls } from "./owner-sync.ts";
 import { type SentSettings, servePageFunctions, settingsToSend } from "./page-functions.ts";
 import { PortCalls, syncStoppedError } from "./port-calls.ts";
-import type { Seeds, TableSeed } from "./seed.ts";
+import type { Seeds } from "./seed.ts";
 import {
   type StatusChanges,
   StatusListeners,
@@ -78,8 +78,6 @@ export class WorkerStoreSync extends SyncCalls implements OwnerSync {
     this.#calls = new PortCalls(port, {
       ...servePageFunctions(settings),
       createTable: (table: string) => store.tableClient(table).createTable(),
-      isUnchanged: async (table: string, seed: TableSeed) =>
-        await (await import("./seed.ts")).isUnchanged(store, table, seed),
       status: (changes: StatusChanges) => this.#onStatus(changes),
     });
     const onActivity = (event: ActivityEvent) =>

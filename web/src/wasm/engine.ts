@@ -225,9 +225,6 @@ export interface Engine {
     publishes: boolean,
     nowMs: number,
   ): PartsNeeded | undefined;
-  // Begins syncing a table whose rows are versions that the remote had, unless a commit was made
-  // after `seenCommit`. Returns whether it was not. Otherwise as setSynced().
-  adoptTable(table: string, seenCommit: number, publishes: boolean, nowMs: number): boolean;
   // Returns whether a synced table has operations that its remote does not have. They are lost if a
   // restore replaces the content.
   hasPendingOperations(): boolean | PartsNeeded;
@@ -312,7 +309,9 @@ export interface Engine {
   // the store's content or merges. To replace, it calls beginReplace(), then nextCheckpointPart()
   // and the other functions of a checkpoint. To merge, it calls stageRestoredRows() until that
   // returns false. endRestore() returns the stored parts that may be deleted.
-  beginRestore(): void;
+  // Unless `synced` is empty, only the tables that it names are restored, and they begin to be
+  // synced, with rows that their remote has had.
+  beginRestore(synced: readonly string[]): void;
   restoreChunk(chunk: Uint8Array): void;
   nextRestoredPart(): CheckpointPart | undefined;
   finishRestoreInput(): RestoreReport;

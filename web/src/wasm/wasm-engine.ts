@@ -421,20 +421,6 @@ export class WasmEngine implements Engine {
     return staged instanceof PartsNeeded ? staged : undefined;
   }
 
-  adoptTable(table: string, seenCommit: number, publishes: boolean, nowMs: number): boolean {
-    const name = new TextEncoder().encode(table);
-    this.#writeInput(name);
-    try {
-      this.#stagedSync(publishes, (m, h) =>
-        m._entitable_adopt_table(h, name.length, seenCommit, publishes ? 1 : 0, nowMs),
-      );
-      return true;
-    } catch (error) {
-      if ((error as { code?: unknown }).code === "UpdateConditionNotSatisfied") return false;
-      throw error;
-    }
-  }
-
   matchesFilter(filter: string, message: Uint8Array): boolean {
     const text = new TextEncoder().encode(filter);
     const input = new Uint8Array(text.length + message.length);
@@ -673,8 +659,10 @@ export class WasmEngine implements Engine {
     this.#call((m, h) => m._entitable_end_snapshot(h, snapshot));
   }
 
-  beginRestore(): void {
-    this.#call((m, h) => m._entitable_begin_restore(h));
+  beginRestore(synced: readonly string[]): void {
+    const names = new TextEncoder().encode(synced.map((name) => `${name},`).join(""));
+    this.#writeInput(names);
+    this.#call((m, h) => m._entitable_begin_restore(h, names.length));
   }
 
   restoreChunk(chunk: Uint8Array): void {
