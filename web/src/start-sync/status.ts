@@ -63,7 +63,7 @@ function errorOf(table: string, { error, storeError }: SessionStatus): SyncError
       return {
         code: "NoCredential",
         message: `There is no credential for the table ${table} now.`,
-        hint: "The function that returns it has rejected, or takes too long. Sync calls it again.",
+        hint: "Sync calls the function again if it has rejected. Otherwise it waits: limit its time.",
       };
     case "tableMissing":
       return {

@@ -34,8 +34,8 @@ export interface SyncRemote {
   /**
    * A shared access signature, a token credential or, only outside of pages, an account key. A
    * function is called for the first request, and again when the remote has rejected what it
-   * returned, or when the function has rejected. If the store is in a worker, an object that is
-   * updated in place is asked again in the same cases.
+   * returned, or when the function has rejected. A promise that never settles is waited for: limit
+   * its time. If the store is in a worker, an object that you update is read again in these cases.
    */
   credential?: Credential | (() => Promise<Credential>);
   /** Default: the platform's. */
