@@ -21,6 +21,47 @@ const localRows = ({ store }: Scripted) =>
     .map((of) => of.slice(2))
     .join();
 
+/** Returns pages of one row. So many later pages fail. */
+function inPages({ remote }: Scripted, failures: number): void {
+  const { scan } = remote;
+  let left = failures;
+  remote.scan = async (request) => {
+    const answer = await scan(request);
+    if (answer.kind !== "page") return answer;
+    const at = Number(request.token ?? 0);
+    if (at > 0 && left-- > 0) return { kind: "tableMissing" };
+    const isLast = at + 1 >= answer.rows.length;
+    return {
+      ...answer,
+      rows: answer.rows.slice(at, at + 1),
+      token: isLast ? undefined : `${at + 1}`,
+    };
+  };
+}
+
+describe("a census that is continued", () => {
+  test("deletes what was missing before it was interrupted", async () => {
+    const world = await filled();
+    world.remote.rows.delete(key("1"));
+    inPages(world, 1);
+    await world.puller.census();
+    const next = new Puller(world.context, world.requests); // of the next process
+    await next.census();
+    assert.equal(localRows(world), "2,3,4");
+  });
+
+  test("begins before the first of many missing rows", async () => {
+    const world = await filled();
+    for (const name of ["1", "2"]) world.remote.rows.delete(key(name));
+    inPages(world, 1);
+    await world.puller.census();
+    const next = new Puller(world.context, world.requests);
+    await next.census();
+    await next.census();
+    assert.equal(localRows(world), "3,4");
+  });
+});
+
 describe("an application that is asked about deletes", () => {
   test("confirms what it was shown, not what is asked about since", async () => {
     const world = await filled();

@@ -7,7 +7,7 @@ import type { SyncContext } from "./context.ts";
 import { missingBases, missingRows } from "./delete-guard.ts";
 import type { Deletes, Findings } from "./deletes.ts";
 import type { Draft } from "./draft.ts";
-import type { ScanState, Ticks } from "./hidden-tables.ts";
+import type { RunningCensus, Ticks } from "./hidden-tables.ts";
 import { isReceiptKey, type Key, type KeyRange, keyAfter } from "./keys.ts";
 import { markKey } from "./marks.ts";
 import type { ScanAnswer, ScannedRow } from "./remote.ts";
@@ -44,12 +44,17 @@ export class Census {
     return true;
   }
 
-  /** Each page completes the stretch up to its last key. Resumes after the last stored page. */
+  /**
+   * Each page completes the stretch up to its last key. Resumes after the last stored page, with
+   * what was missing before.
+   */
   async #scanSorted(range: KeyRange, findings: Findings, isAnew: boolean): Promise<boolean> {
     const { census } = await this.#context.store.read((view) => scanState(view, range));
     const after = isAnew ? undefined : census?.after;
     const now = this.#context.platform.now().wallMs;
-    const position = { beganAt: after === undefined ? now : (census?.beganAt ?? now) };
+    const beganAt = after === undefined ? now : (census?.beganAt ?? now);
+    if (after !== undefined)
+      for (const [key, etag] of census?.missing ?? []) findings.missing.set(key, etag);
     const whole = { ...range, from: after === undefined ? range.from : keyAfter(after) };
     let { from } = whole;
     for (let token: string | undefined; ; ) {
@@ -60,10 +65,12 @@ export class Census {
       const isEmpty = token !== undefined && last === undefined;
       const to = token === undefined ? range.to : keyAfter(last ?? from);
       if (!isEmpty) {
-        const at = last === undefined ? undefined : { after: last, ...position };
-        await this.#compare(range, page.rows, page.sentAt, findings, at);
+        await this.#compare(range, page.rows, page.sentAt, findings);
         const returned = new Set(page.rows.map(({ key }) => key));
-        await this.#findMissing({ from, to }, returned, page.sentAt, findings);
+        const position = { after: last, beganAt };
+        await this.#findMissing({ from, to }, returned, page.sentAt, findings, (draft) => {
+          if (last !== undefined) this.#storePosition(draft, range, findings, position);
+        });
       }
       if (token === undefined) return true;
       if (!isEmpty) from = to as Key;
@@ -78,7 +85,7 @@ export class Census {
       const page = await this.#page(range, token, false);
       if (page === undefined) return false;
       sentAt ??= page.sentAt;
-      await this.#compare(range, page.rows, sentAt, findings, undefined);
+      await this.#compare(range, page.rows, sentAt, findings);
       for (const { key } of page.rows) returned.add(key);
       ({ token } = page);
       if (token === undefined) break;
@@ -103,7 +110,6 @@ export class Census {
     rows: readonly ScannedRow[],
     sentAt: number,
     findings: Findings,
-    position: ScanState["census"],
   ): Promise<void> {
     const { rules, status, store } = this.#context;
     const result = await store.transact((draft) => {
@@ -116,19 +122,31 @@ export class Census {
         const isKnown = compareVersion(draft, scanned.key, scanned.row.etag) === "known";
         if (isKnown) present = scanned.key;
       }
-      storePosition(draft, range, position, misses, rules.overlapMs);
+      if (misses > 0)
+        draft.put("overlap", "ms", overlapAfterMiss(draft.get("overlap", "ms") ?? rules.overlapMs));
       return { misses, present };
     });
     status.missesRepaired += result.misses;
     findings.present ??= result.present;
   }
 
-  /** Finds what the remote does not have in a stretch of keys that it has returned completely. */
+  /** Stays where it is if so many rows are missing that they are not looked at one by one. */
+  #storePosition(draft: Draft, range: KeyRange, { missing }: Findings, at: RunningCensus): void {
+    if (missing.size > this.#context.rules.deleteLimits.few) return;
+    const census = missing.size === 0 ? at : { ...at, missing: [...missing] };
+    updateScanState(draft, range, { census });
+  }
+
+  /**
+   * Finds what the remote does not have in a stretch of keys that it has returned completely. Calls
+   * `complete` with the last commit.
+   */
   async #findMissing(
     stretch: KeyRange,
     returned: ReadonlySet<Key>,
     sentAt: number,
     findings: Findings,
+    complete: (draft: Draft) => void = () => {},
   ): Promise<void> {
     const { store } = this.#context;
     for (let from: Key | undefined = stretch.from; from !== undefined; ) {
@@ -138,10 +156,11 @@ export class Census {
         const passed = { from: part.from, to: result.next ?? part.to };
         const dirty = missingBases(draft, passed, returned);
         for (const key of [...dirty, ...result.unknown]) markKey(draft, key);
+        for (const [key, etag] of result.missing) findings.missing.set(key, etag);
+        if (result.next === undefined) complete(draft);
         return result;
       });
       findings.rows += found.rows;
-      for (const [key, etag] of found.missing) findings.missing.set(key, etag);
       from = found.next;
     }
   }
@@ -170,19 +189,6 @@ function isMiss(
     draft.isTouchedSince(key, sentAt) ||
     draft.get("rows", key)?.version?.etag === row.etag;
   return isCovered && !isExplained;
-}
-
-function storePosition(
-  draft: Draft,
-  range: KeyRange,
-  census: ScanState["census"],
-  misses: number,
-  overlapMs: number,
-): void {
-  if (misses > 0) {
-    draft.put("overlap", "ms", overlapAfterMiss(draft.get("overlap", "ms") ?? overlapMs));
-  }
-  if (census !== undefined) updateScanState(draft, range, { census });
 }
 
 function endCensus(draft: Draft, range: KeyRange): void {

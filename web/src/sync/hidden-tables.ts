@@ -120,10 +120,18 @@ export interface ScanState {
   readonly to: Key | undefined; // the end of the range
   readonly watermark?: Ticks | undefined;
   readonly delta?: RunningDelta | undefined;
-  /** A census that has not ended, resumable after `after`. `beganAt`: as `comparedAt`. */
-  readonly census?: { readonly after: Key | undefined; readonly beganAt?: number } | undefined;
+  readonly census?: RunningCensus | undefined;
   /** When the last census of the range began, by the wall clock, in milliseconds. */
   readonly comparedAt?: number | undefined;
+}
+
+/** A census that has not ended, resumable after `after`. */
+export interface RunningCensus {
+  readonly after: Key | undefined;
+  /** As `comparedAt`. */
+  readonly beganAt?: number;
+  /** The clean rows up to here that were not returned, with their ETags. */
+  readonly missing?: readonly (readonly [Key, string])[];
 }
 
 /** How far the remote's feed of changes was followed (feed-follower.ts). */
