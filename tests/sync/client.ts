@@ -10,6 +10,7 @@ import { Puller } from "../../web/src/sync/puller.ts";
 import { Pusher } from "../../web/src/sync/pusher.ts";
 import type {
   Dated,
+  Failure,
   FeedRequest,
   OpenFeedAnswer,
   PushAnswer,
@@ -31,7 +32,7 @@ import {
 } from "./fake-store.ts";
 import type { Ledger, SentBatch } from "./ledger.ts";
 import type { Network, NetworkRequest } from "./network.ts";
-import type { RemoteFeed } from "./remote-feed.ts";
+import type { RemoteFeed, SimulatedFeed } from "./remote-feed.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { startMs, type WeakTable } from "./weak-table.ts";
 
@@ -49,7 +50,6 @@ export type ClientRules = SyncRules & {
   readonly traits: Remote["traits"];
   readonly storageFails: boolean;
   readonly unloads: boolean;
-  readonly narrowsScope: boolean;
   drawRanges(): SyncRules["ranges"];
 };
 
@@ -169,14 +169,11 @@ class Process {
   /** When another process opened the store. */
   replacedAt = Number.POSITIVE_INFINITY;
   #frozenUntil = 0;
-  /** A connection keeps the keys that were allowed when it was opened, also at rest. */
-  readonly #comparesNowAndThen: boolean;
 
   constructor(client: Client, world: World, rules: ClientRules, store: FakeStore) {
     this.#client = client;
     this.#world = world;
     this.store = store;
-    this.#comparesNowAndThen = rules.narrowsScope;
     store.deliver = (result) => this.wait(result);
     this.status = { suspects: [], missesRepaired: 0, resent: 0, unknownOutcomes: 0 };
     const { status } = this;
@@ -240,7 +237,7 @@ class Process {
 
   /** Scans and compares only if the feed has not brought everything. */
   async #pullsBeside(follower: FeedFollower, puller: Puller): Promise<void> {
-    for (let round = 1; ; ++round) {
+    for (;;) {
       try {
         const { gap, isCaughtUp, isComplete } = follower;
         if (isCaughtUp && isComplete) await puller.readMarked();
@@ -250,8 +247,7 @@ class Process {
         ) {
           if (puller.deletes.isSettled) await follower.complete(gap);
         }
-        const isTime = this.#comparesNowAndThen && round % 20 === 0;
-        if (isTime || puller.deletes.awaitsCensus) await puller.census();
+        if (puller.deletes.awaitsCensus) await puller.census();
       } catch (error) {
         this.#onError(error);
       }
@@ -311,6 +307,7 @@ class SimulatedRemote implements Remote {
   readonly #world: World;
   readonly #process: Process;
   readonly #sendWithinMs: number;
+  #feed: SimulatedFeed | undefined;
   readonly traits: Remote["traits"];
 
   constructor(client: Client, world: World, process: Process, rules: ClientRules) {
@@ -443,13 +440,14 @@ class SimulatedRemote implements Remote {
   async openFeed({ since }: FeedRequest): Promise<OpenFeedAnswer> {
     const { feed, ledger } = this.#world;
     if (feed === undefined) return { kind: "none" };
-    const answer = await this.#send<OpenFeedAnswer>({
+    const answer = await this.#send<ReturnType<RemoteFeed["open"]> | Failure>({
       partition: "",
       isWrite: false,
       operations: [],
       execute: () => feed.open(since),
     });
     if (answer.kind !== "open") return answer;
+    this.#feed = answer;
     return {
       kind: "open",
       head: answer.head,
@@ -467,8 +465,13 @@ class SimulatedRemote implements Remote {
 
   #send<A extends object>(request: NetworkRequest<A>): Promise<Dated<A>> {
     this.#client.requests += 1;
+    const execute: typeof request.execute = (stamp) => {
+      this.#feed?.compareScope();
+      return request.execute(stamp);
+    };
     // Like the answers of the table, failures are answers.
-    return this.#process.wait(this.#world.network.send(request)) as Promise<Dated<A>>;
+    const answer = this.#world.network.send({ ...request, execute });
+    return this.#process.wait(answer) as Promise<Dated<A>>;
   }
 
   refresh(): Promise<void> {

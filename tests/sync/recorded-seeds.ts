@@ -105,5 +105,14 @@ export const recordedSeeds: readonly RecordedSeed[] = [
     found:
       "A refused push had created two entities before an older copy of the store was restored. " +
       "Others deleted them between the two reads, so that only one was created again.",
+    seed: 1636,
+    found:
+      "A connection to the feed was opened while the credential showed fewer keys. It stayed open " +
+      "when requests had another credential, and did not bring the changes of the other keys.",
+  },
+  {
+    seed: 4561,
+    found:
+      "The same as seed 1636, with a filter, and a store that does not have all parts in memory.",
   },
 ];

@@ -3,16 +3,15 @@
 // starts again, perhaps without its last commits, or with another store. Commits of other tables
 // move the position, too.
 
-import type {
-  Feed,
-  FeedAnswer,
-  FeedChange,
-  FeedEvent,
-  OpenFeedAnswer,
-} from "../../web/src/sync/remote.ts";
+import type { Feed, FeedAnswer, FeedChange, FeedEvent } from "../../web/src/sync/remote.ts";
 import type { Network } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { HistoryEntry, WeakTable } from "./weak-table.ts";
+
+export interface SimulatedFeed extends Feed {
+  /** Called with each request of the client: AccountFeed says what happens. */
+  compareScope(): void;
+}
 
 /** One key of a commit. */
 export interface FedChange {
@@ -140,12 +139,13 @@ export class RemoteFeed {
   }
 
   /** What a request is answered when it arrives. */
-  open(since: bigint | undefined): OpenFeedAnswer {
+  open(since: bigint | undefined): SimulatedFeed | { readonly kind: "unauthorized" } {
     if (this.#table.isExpired) return { kind: "unauthorized" };
     const connection = new Connection(this.#scheduler, {
       head: this.#sequence,
       store: this.store,
       isForbidden: this.#table.isForbidden,
+      scope: () => scopeOf(this.#table),
       happens: (chance) => this.#happens(chances[chance]),
       onEnd: () => this.#connections.delete(connection),
     });
@@ -153,7 +153,9 @@ export class RemoteFeed {
     this.#scheduler.after(openingTakes, () => this.#begin(connection, since));
     const { head, kind, scope, store } = connection;
     const next = () => connection.next();
-    return { kind, head, scope, store, next, close: () => connection.end() };
+    const close = () => connection.end();
+    const compareScope = () => connection.compareScope();
+    return { kind, head, scope, store, next, close, compareScope };
   }
 
   /** What is committed between the head and this is not in a feed that has no `since`. */
@@ -170,10 +172,13 @@ export class RemoteFeed {
   }
 }
 
+const scopeOf = ({ isForbidden }: WeakTable): string => (isForbidden ? "narrow" : "all");
+
 interface ConnectionOptions {
   readonly head: bigint;
   readonly store: string;
   readonly isForbidden: ((key: string) => boolean) | undefined;
+  readonly scope: () => string; // of a request that is sent now
   readonly happens: (what: "ends" | "hangs" | "twice") => boolean;
   readonly onEnd: () => void;
 }
@@ -196,7 +201,7 @@ class Connection implements Omit<Feed, "close"> {
     this.#options = options;
     this.head = options.head;
     this.store = options.store;
-    this.scope = options.isForbidden ? "narrow" : "all";
+    this.scope = options.scope();
   }
 
   get hasEnded(): boolean {
@@ -218,6 +223,7 @@ class Connection implements Omit<Feed, "close"> {
     const { now } = this.#scheduler;
     this.#arrivesAt = Math.max(this.#arrivesAt, now + this.#scheduler.fraction(latencyMs));
     this.#scheduler.after(this.#arrivesAt - now, () => {
+      this.compareScope();
       if (this.#last) return;
       run();
       this.#onNews();
@@ -236,8 +242,13 @@ class Connection implements Omit<Feed, "close"> {
     this.#isHanging = true;
   }
 
-  end(): void {
-    this.#last ??= { kind: "ended" };
+  /** A connection keeps its scope. If that of requests is another one, the feed begins again. */
+  compareScope(): void {
+    if (this.#options.scope() !== this.scope) this.end("truncated");
+  }
+
+  end(kind: "ended" | "truncated" = "ended"): void {
+    this.#last ??= { kind };
     this.#options.onEnd();
     this.#onNews();
   }

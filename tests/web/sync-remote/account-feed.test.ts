@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Feed } from "../../../web/src/sync/remote.ts";
 import { AccountFeed } from "../../../web/src/sync-remote/account-feed.ts";
+import type { CredentialSource } from "../../../web/src/sync-remote/authorization.ts";
 import { Http } from "../../../web/src/sync-remote/http.ts";
 
 const head = 'event: head\ndata: {"sequence":"5","store":"a"}\n\n';
@@ -19,14 +20,16 @@ class Server {
   body!: ReadableStreamDefaultController<Uint8Array>;
   answers = true;
   onResponse = (response: Response): Response => response;
+  readonly http: Http;
   readonly feed: AccountFeed;
 
-  constructor() {
+  constructor(credential?: CredentialSource) {
     const now = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
     const fetched: typeof fetch = (_, init) => this.#answer(init?.signal ?? undefined);
-    const http = new Http({ url: "https://account.example", fetch: fetched, now });
-    http.feedPath = "_changes";
-    this.feed = new AccountFeed(http);
+    const remote = { url: "https://account.example", credential, fetch: fetched, now };
+    this.http = new Http(remote);
+    this.http.feedPath = "_changes";
+    this.feed = new AccountFeed(this.http, remote);
   }
 
   #answer(signal: AbortSignal | undefined): Promise<Response> {
@@ -162,3 +165,68 @@ describe("a feed ends", { timeout: 20_000 }, () => {
     assert.equal((await server.feed.open("people", undefined, undefined)).kind, "failed");
   });
 });
+
+describe("a feed whose credential is replaced", { timeout: 20_000 }, () => {
+  const narrow = { signature: "sig=1&spk=a&epk=b" };
+  const wide = { signature: "sig=2&spk=a&epk=z" };
+
+  test("begins again as soon as a request may read other keys", async () => {
+    const credential = { ...narrow };
+    const server = new Server(credential);
+    const feed = await server.open();
+    credential.signature = wide.signature;
+    void server.http.send({ method: "GET", path: "people()" });
+    assert.deepEqual(await feed.next(), { kind: "truncated" });
+  });
+
+  test("begins again also if no request is sent", async () => {
+    const credential = { ...narrow };
+    const server = new Server(credential);
+    const feed = await server.open();
+    credential.signature = wide.signature;
+    server.send("id: 5\n\n");
+    assert.deepEqual(await feed.next(), { kind: "truncated" });
+  });
+
+  test("begins again by the credential that is fetched after a rejection", async () => {
+    const credentials = [narrow, wide];
+    const server = new Server(async () => credentials.shift() ?? wide);
+    const feed = await server.open();
+    server.onResponse = () => forbidden();
+    await server.http.send({ method: "GET", path: "people()" });
+    server.http.refresh();
+    void server.http.send({ method: "GET", path: "people()" });
+    assert.deepEqual(await feed.next(), { kind: "truncated" });
+  });
+
+  test("stays open while no other credential is known", async () => {
+    const credentials = [Promise.resolve(narrow), new Promise<typeof narrow>(() => {})];
+    const server = new Server(() => credentials.shift() as Promise<typeof narrow>);
+    const feed = await server.open();
+    const { body } = server;
+    server.onResponse = () => forbidden();
+    await server.http.send({ method: "GET", path: "people()" });
+    server.http.refresh();
+    void server.http.send({ method: "GET", path: "people()" });
+    body.enqueue(new TextEncoder().encode("id: 6\n\n"));
+    assert.equal((await feed.next()).kind, "events");
+    feed.close();
+  });
+
+  test("stays open if the other one is for the same keys", async () => {
+    const credential = { ...narrow };
+    const server = new Server(credential);
+    const feed = await server.open();
+    credential.signature = "spk=a&epk=b&sig=3";
+    const { body } = server;
+    void server.http.send({ method: "GET", path: "people()" });
+    body.enqueue(new TextEncoder().encode("id: 6\n\n"));
+    assert.equal((await feed.next()).kind, "events");
+    feed.close();
+  });
+});
+
+function forbidden(): Response {
+  const error = { "odata.error": { code: "AuthorizationFailure" } };
+  return Response.json(error, { status: 403 });
+}

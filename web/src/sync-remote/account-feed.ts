@@ -1,10 +1,11 @@
 // One connection to the feed of changes of an account, for all of its tables that are synced: a
 // browser opens only few connections to a server.
 
+import { isSASCredential } from "../data-tables/credentials.ts";
 import type { Feed, FeedAnswer, FeedEvent, OpenFeedAnswer } from "../sync/remote.ts";
 import { EventStreamParser } from "./event-stream.ts";
 import { eventOf, type FeedMessage, messageOf } from "./feed-events.ts";
-import type { Http, HttpStream } from "./http.ts";
+import type { Http, HttpAccount, HttpStream } from "./http.ts";
 import { failureOf, isRefusal, serviceErrorOf } from "./service-error.ts";
 
 const joinMs = 20; // in which other tables join a connection that begins
@@ -39,14 +40,19 @@ class Subscriber implements Feed {
     });
   }
 
-  /** Returns false if the connection continues another history, or shows other keys. */
+  /** Returns false if the connection continues another history. */
   open(head: bigint, store: string, scope: string): boolean {
-    if (this.#isOpen) return store === this.store && scope === this.scope;
+    if (this.#isOpen) return store === this.store;
     this.#isOpen = true;
     this.position ??= head;
     Object.assign(this, { head, store, scope });
     this.#onOpened(this);
     return true;
+  }
+
+  /** Returns true if the connection shows other keys than these. */
+  hasOtherScope(scope: string): boolean {
+    return this.#isOpen && scope !== this.scope;
   }
 
   /** No connection could be opened, or it has ended. */
@@ -102,12 +108,15 @@ class Subscriber implements Feed {
 
 export class AccountFeed {
   readonly #http: Http;
+  readonly #remote: HttpAccount;
   readonly #subscribers = new Set<Subscriber>();
   #isConnecting = false; // another connection begins in a moment
   #connection = new AbortController();
 
-  constructor(http: Http) {
+  constructor(http: Http, remote: HttpAccount) {
     this.#http = http;
+    this.#remote = remote;
+    http.onSas = (sas) => this.#compareScope(sas);
   }
 
   /**
@@ -128,6 +137,16 @@ export class AccountFeed {
       setTimeout(() => void this.#connect(), joinMs);
     }
     return await subscriber.opened;
+  }
+
+  /**
+   * Requests have this signature from now on. A connection keeps its own. If the keys differ, the
+   * feeds begin again, because what is read by requests would not complete them.
+   */
+  #compareScope(sas: string): void {
+    const scope = scopeOf(sas);
+    for (const one of this.#subscribers)
+      if (one.hasOtherScope(scope)) this.#end(one, { kind: "failed" }, "truncated");
   }
 
   #remove(subscriber: Subscriber): void {
@@ -209,6 +228,8 @@ export class AccountFeed {
     subscribers: readonly Subscriber[],
     { sas }: HttpStream,
   ): Promise<boolean> {
+    const { credential, url } = this.#remote;
+    if (isSASCredential(credential)) this.#compareScope(sasOf(url, credential.signature));
     const current = subscribers.filter((subscriber) => this.#subscribers.has(subscriber));
     switch (message.kind) {
       case "head":
@@ -254,6 +275,10 @@ async function addTo(
   await Promise.all(subscribers.map((one, i) => one.add(events[i] as FeedEvent, isPosition)));
   return true;
 }
+
+/** As it is in the URLs of requests. */
+const sasOf = (url: string, signature: string): string =>
+  [new URL(url).search, signature].map((text) => text.replace(/^\?/, "")).join("&");
 
 /** The key range of a shared access signature. */
 function scopeOf(sas: string): string {

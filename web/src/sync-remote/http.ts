@@ -8,10 +8,13 @@ import { failureOf, serviceErrorOf } from "./service-error.ts";
 import { TimeLimit } from "./time-limit.ts";
 import { ticksOfHttpDate } from "./timestamp.ts";
 
-export interface HttpOptions {
+export interface HttpAccount {
   /** The URL of the account, perhaps with a shared access signature. */
   readonly url: string;
   readonly credential?: CredentialSource | undefined;
+}
+
+export interface HttpOptions extends HttpAccount {
   /** The header x-ms-version of all requests. Default: that of the credential. */
   readonly version?: string | undefined;
   /** Default: the platform's. */
@@ -99,6 +102,8 @@ export class Http {
   #isPostAnswered = false;
   /** The path of the remote's feed of changes, if the last response has announced one. */
   feedPath: string | undefined;
+  /** Called with the shared access signature of each request that is sent, or "". */
+  onSas: ((sas: string) => void) | undefined;
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -197,6 +202,7 @@ export class Http {
       } satisfies TimedInit;
       if (sendBefore !== undefined && now().monotonicMs >= sendBefore) return "notSent";
       this.#options.onSend?.();
+      this.onSas?.(sas);
       const response = await limit.race((this.#options.fetch ?? fetch)(url, init));
       return { response, limit, sas, madeWith: added.madeWith };
     } catch (error) {
