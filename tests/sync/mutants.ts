@@ -564,6 +564,13 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   mutant(
+    "filters-a-scan-of-known-rows",
+    "I10",
+    563,
+    "The remote evaluates the filter although rows may have left it before the scan began.",
+    edit("delta.ts", " && !delta.hadRows", ""),
+  ),
+  mutant(
     "stores-the-position-early",
     "I10",
     4,

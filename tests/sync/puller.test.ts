@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import type { Key } from "../../web/src/sync/keys.ts";
 import { markKey } from "../../web/src/sync/marks.ts";
 import { Puller } from "../../web/src/sync/puller.ts";
+import type { ScanRequest } from "../../web/src/sync/remote.ts";
 import { scanState } from "../../web/src/sync/scan-state.ts";
 import { fill, key, properties, remoteRow, type Scripted, scripted } from "./scripted.ts";
 
@@ -163,4 +164,52 @@ test("a scan that finds a table unsorted does not continue where it stopped", as
   assert.equal(pages, 6);
   const state = scanState(store.view, { from: "" });
   assert.deepEqual([state.delta, state.watermark], [undefined, undefined]);
+});
+
+describe("a scan of everything", () => {
+  /** Rows with the value 1 do not match the filter. */
+  async function filtered() {
+    const world = await scripted({ keeps: (_, row) => row.get("a")?.value !== 1 });
+    const { remote } = world;
+    const { scan } = remote;
+    const requests: ScanRequest[] = [];
+    remote.scan = async (request) => {
+      requests.push(request);
+      const page = await scan(request);
+      if (page.kind !== "page" || !request.isFiltered) return page;
+      return { ...page, rows: page.rows.filter(({ row }) => row.properties.get("a")?.value !== 1) };
+    };
+    const pull = () => new Puller(world.context, world.requests).pull();
+    return { ...world, pulls: requests, pull };
+  }
+
+  test("sees that a row has left the filter before it began", async () => {
+    const world = await filtered();
+    const { remote, store } = world;
+    fill(world, ["1", "2"]);
+    remote.rows.set(key("1"), remoteRow(1, "left"));
+    await world.pull();
+    assert.deepEqual(store.keys("rows"), [key("2")]);
+  });
+
+  test("asks the remote to evaluate the filter if no row can leave it", async () => {
+    const { pull, pulls, store } = await filtered();
+    store.write(1, new Map([[key("1"), () => properties(0)]]));
+    await pull();
+    assert.deepEqual(
+      pulls.map(({ isFiltered }) => isFiltered),
+      [true],
+    );
+  });
+
+  test("reads everything if the row's first push may have been sent", async () => {
+    const { pull, pulls, store } = await filtered();
+    store.write(1, new Map([[key("1"), () => properties(0)]]));
+    await store.transact((draft) => {
+      const push = { partition: "p", token: "1", upTo: 1, groups: 1, members: [], idleKeys: [] };
+      draft.put("pushes", "p", push);
+    });
+    await pull();
+    assert.equal(pulls[0]?.isFiltered, false);
+  });
 });

@@ -42,6 +42,7 @@ const valid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
   scans: [
     {},
     { to: "q", watermark: 1n, delta: { since: -1n, nextWatermark: 2n, after: key }, census: {} },
+    { to: "q", delta: { hadRows: true } },
     { to: "q", delta: {}, census: { after: key }, comparedAt: 1_800_000_000_000.5 },
     { to: "q", census: { after: key, beganAt: 1_800_000_000_000.5 } },
   ],
@@ -100,6 +101,7 @@ const invalid: Readonly<Record<OpaqueTable, readonly unknown[]>> = {
     { watermark: 2_534_023_008_000_000_000n },
     { delta: null },
     { delta: { after: 1 } },
+    { delta: { hadRows: 1 } },
     { census: { after: null } },
     { census: { after: key, beganAt: "" } },
     { comparedAt: "1" },

@@ -19,7 +19,12 @@ export async function changeFilter(
 ): Promise<void> {
   await store.transact((draft) => {
     if ((draft.get("client", "filter") ?? "") === "") return;
-    for (const [from, { to }] of [...draft.entries("scans", "")]) draft.put("scans", from, { to });
+    // The remote evaluates the new filter. What has left it unseen is found by the census, which is
+    // due, because no range is compared.
+    const nextWatermark = draft.get("server", "time");
+    const delta = { since: undefined, nextWatermark, after: undefined };
+    for (const [from, { to }] of [...draft.entries("scans", "")])
+      draft.put("scans", from, { to, delta });
     if (draft.get("feed", "state")) draft.delete("feed", "state");
   });
   if (matches) await removeOthers(store, matches);

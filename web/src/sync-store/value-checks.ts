@@ -87,6 +87,7 @@ const isDelta = isObject({
   since: isOptional(isTicks),
   nextWatermark: isOptional(isTicks),
   after: isOptional(isText),
+  hadRows: isOneOf(undefined, true, false),
 });
 
 /** By table: the shapes in sync/hidden-tables.ts. */

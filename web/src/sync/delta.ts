@@ -4,9 +4,9 @@
 
 import { applyPage } from "./apply-page.ts";
 import type { SyncContext } from "./context.ts";
-import type { Draft, TableView } from "./draft.ts";
+import type { Draft } from "./draft.ts";
 import type { RunningDelta, Ticks } from "./hidden-tables.ts";
-import { type Key, type KeyRange, keyAfter } from "./keys.ts";
+import { type KeyRange, keyAfter, partitionOf } from "./keys.ts";
 import type { ScanAnswer, ScanRequest } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 import { scanState, updateScanState } from "./scan-state.ts";
@@ -30,14 +30,11 @@ export async function scanDelta(
   // knows how long ago that was.
   const measuredFrom = resumed || known !== undefined ? undefined : beganAt;
   const from = delta.after === undefined ? range.from : keyAfter(delta.after);
-  // No row that the store does not have can leave the filter unseen.
-  const isFirst =
-    delta.since === undefined && (await store.read((view) => isEmpty(view, from, range)));
   const request: ScanRequest = {
     range: { ...range, from },
     since: delta.since,
     keysOnly: false,
-    isFiltered: rules.sendsFilter || isFirst,
+    isFiltered: rules.sendsFilter || (delta.since === undefined && !delta.hadRows),
     needsOrder: true,
   };
   // A page is garbage before the next one is waited for.
@@ -67,9 +64,6 @@ export async function scanDelta(
   }
 }
 
-const isEmpty = (view: TableView, from: Key, { to }: KeyRange): boolean =>
-  view.entries("rows", from, to)[Symbol.iterator]().next().done === true;
-
 async function begin(
   { rules, store }: SyncContext,
   range: KeyRange,
@@ -78,10 +72,24 @@ async function begin(
   return store.transact((draft) => {
     const overlapMs = draft.get("overlap", "ms") ?? rules.overlapMs;
     const since = scanSince(scanState(draft, range).watermark, overlapMs);
-    const delta = { since, nextWatermark, after: undefined };
+    const hadRows = since === undefined && hasSentRows(draft, range);
+    const delta = { since, nextWatermark, after: undefined, hadRows };
     updateScanState(draft, range, { delta });
     return delta;
   });
+}
+
+const rowsMax = 1000; // bounds the time of one turn of the event loop
+
+/** Only a row that the remote may have can leave the filter before the scan begins. */
+function hasSentRows(draft: Draft, { from, to }: KeyRange): boolean {
+  let rows = 0;
+  for (const [key] of draft.entries("rows", from, to)) {
+    const isNew = draft.get("bases", key)?.kind === "absent";
+    rows += 1; // of many, some may have been sent
+    if (!isNew || rows > rowsMax || draft.get("pushes", partitionOf(key))) return true;
+  }
+  return false;
 }
 
 /** The next scan begins from the same watermark. */

@@ -113,6 +113,8 @@ export interface RunningDelta {
   readonly since: Ticks | undefined; // undefined: a scan of everything
   readonly nextWatermark: Ticks | undefined;
   readonly after: Key | undefined;
+  /** When it began, the range had rows that may leave the filter unseen. */
+  readonly hadRows?: boolean | undefined;
 }
 
 /** How far a key range has been read (scan-state.ts). */
