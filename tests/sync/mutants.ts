@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "sends-before-stored",
     "I13",
-    7,
+    8,
     "A push is sent before it is stored.",
     edit("partition-pusher.ts", "await store.stored();", ""),
   ),
@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-errors-for-refusals",
     "I2b I3",
-    2,
+    11,
     "A lost answer counts as not applied.",
     edit(
       "answer.ts",
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-busy-for-not-executed",
     "I2b I3",
-    251,
+    554,
     "429 and 503 with Retry-After count as not executed.",
     edit(
       "partition-pusher.ts",
@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-rejections-for-refusals",
     "I2b I3",
-    106,
+    42,
     "A push that was rejected as a whole counts as not executed.",
     edit(
       "partition-pusher.ts",
@@ -197,7 +197,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "settles-equal-members-alone",
     "I4",
-    31,
+    471,
     "A member that the remote has leaves the outbox, although the others of its group stay.",
     edit(
       "conflict.ts",
@@ -209,7 +209,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "leaves-out-undone-changes",
     "I4",
-    174,
+    31,
     "Entities with changes that were undone are not sent with the others of their groups.",
     edit(
       "freeze.ts",
@@ -291,7 +291,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-only-try-with-its-receipt",
     "I2c",
-    141,
+    165,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
@@ -313,7 +313,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "judges-unsent-pushes",
     "I2c",
-    1,
+    12,
     "A push that was never sent is judged as if a try was not answered.",
     edit("partition-pusher.ts", 'readBack(state, "notSent")', 'readBack(state, "none")'),
   ),
@@ -361,7 +361,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "does-not-read-outdated-bases",
     "I12",
-    18,
+    56,
     "An entity whose Base is outdated is not read when no operations are left.",
     edit(
       "partition-log.ts",
@@ -614,7 +614,7 @@ export const mutants: readonly Mutant[] = [
     1,
     "A row outside of the credential's range counts as deleted.",
     edit(
-      "puller.ts",
+      "read-marked.ts",
       'if (answer.kind !== "found" && answer.kind !== "absent") return true;',
       'if (answer.kind !== "found" && answer.kind !== "absent" && answer.kind !== "forbidden") return true;',
     ),
@@ -689,7 +689,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-any-commit-for-the-same",
     "I8 I12 I15",
-    1948,
+    2312,
     "A commit with the same sequence counts as the last one that was followed.",
     edit(
       "feed-follower.ts",
