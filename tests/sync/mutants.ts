@@ -302,7 +302,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-one-equal-row-for-evidence",
     "I2c",
-    1,
+    3,
     "A refused push of which one entity has the intended content is judged as if it was ambiguous.",
     edit(
       "outcome.ts",
@@ -372,7 +372,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "overtakes-parked-groups",
     "I1",
-    30,
+    7,
     "A group is sent before a parked group on which it depends.",
     edit("plan-push.ts", 'log.park(groups, "FollowsParked");', ""),
   ),
@@ -386,7 +386,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "acknowledges-over-edits",
     "I2",
-    3,
+    2,
     "An acknowledgement removes operations that are later than the push.",
     edit("settle.ts", "if (op.number <= upTo) log.drop(op, how);", "log.drop(op, how);"),
   ),
@@ -411,14 +411,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "clears-newer-marks",
     "I10 I12",
-    68,
+    178,
     "An older answer removes a newer mark.",
     edit("marks.ts", "mark.at <= sentAt || ", "mark.at >= 0 || "),
   ),
   mutant(
     "loses-silently",
     "I2",
-    1,
+    3,
     "A lost operation is not recorded.",
     edit(
       "partition-log.ts",
@@ -436,7 +436,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "merges-parts-of-groups",
     "I4",
-    13,
+    29,
     "Only the operations on contradicted entities lose.",
     edit(
       "merge.ts",
@@ -633,7 +633,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-old-reads-for-new",
     "I8",
-    226,
+    286,
     "A read that may be old counts as new.",
     edit("requests.ts", "if (staleReadMs === 0) return", "if (staleReadMs >= 0) return"),
   ),
