@@ -225,6 +225,24 @@ export const mutants: readonly Mutant[] = [
     edit("freeze.ts", "this.groups > 0 && this.#leavesOut(added)", "added.size < 0"),
   ),
   mutant(
+    "dates-scans-of-marks-late",
+    "I5 I12",
+    1098,
+    "A scan of marked keys counts as sent when its answer arrives.",
+    edit(
+      "read-marked.ts",
+      "    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));",
+      `    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
+    const sentAt = await requests.beginRead();`,
+    ),
+    edit(
+      "read-marked.ts",
+      `    const sentAt = await requests.beginRead();
+    const answer = await requests.tried<ScanAnswer>`,
+      "    const answer = await requests.tried<ScanAnswer>",
+    ),
+  ),
+  mutant(
     "deletes-too-early",
     "I3 I4 I5",
     4003,
