@@ -231,15 +231,9 @@ export const mutants: readonly Mutant[] = [
     "A scan of marked keys counts as sent when its answer arrives.",
     edit(
       "read-marked.ts",
-      "    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));",
-      `    const answer = await requests.tried<ScanAnswer>(() => remote.scan({ ...request, token }));
+      "const { answer, sentAt } = await requests.triedRead<ScanAnswer>(scan);",
+      `const { answer } = await requests.triedRead<ScanAnswer>(scan);
     const sentAt = await requests.beginRead();`,
-    ),
-    edit(
-      "read-marked.ts",
-      `    const sentAt = await requests.beginRead();
-    const answer = await requests.tried<ScanAnswer>`,
-      "    const answer = await requests.tried<ScanAnswer>",
     ),
   ),
   mutant(
