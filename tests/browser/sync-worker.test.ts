@@ -74,7 +74,10 @@ async function start(options: TabOptions): Promise<void> {
       return fetch(input, init);
     },
   };
-  if (seed?.state === "restored") await store.restore(await (await fetch(seed.url)).arrayBuffer());
+  if (seed?.state === "restored") {
+    const asSeed = { mode: { synced: [table, "EntitableSeed"] } } as object; // as sync does
+    await store.restore(await (await fetch(seed.url)).arrayBuffer(), asSeed);
+  }
   const sync: Sync = await startSync(store, {
     ...(seed && { seed: seed.url }),
     remote: { url, ...(hasFunctions && functions) },
