@@ -225,18 +225,6 @@ export const mutants: readonly Mutant[] = [
     edit("freeze.ts", "this.groups > 0 && this.#leavesOut(added)", "added.size < 0"),
   ),
   mutant(
-    "dates-scans-of-marks-late",
-    "I5 I12",
-    1098,
-    "A scan of marked keys counts as sent when its answer arrives.",
-    edit(
-      "read-marked.ts",
-      "const { answer, sentAt } = await requests.triedRead<ScanAnswer>(scan);",
-      `const { answer } = await requests.triedRead<ScanAnswer>(scan);
-    const sentAt = await requests.beginRead();`,
-    ),
-  ),
-  mutant(
     "deletes-too-early",
     "I3 I4 I5",
     4003,
