@@ -404,7 +404,7 @@ export const mutants: readonly Mutant[] = [
     "Operations that were added since the last push are not noted.",
     edit(
       "outbox-index.ts",
-      "this.note(view, readOutbox(view, partition, { from: outboxKey(partition, this.#unread) }));",
+      "this.#add(view, readOutbox(view, partition, { from: outboxKey(partition, this.#unread) }));",
       "",
     ),
   ),
