@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-errors-for-refusals",
     "I2b I3",
-    11,
+    2,
     "A lost answer counts as not applied.",
     edit(
       "answer.ts",
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-busy-for-not-executed",
     "I2b I3",
-    554,
+    50,
     "429 and 503 with Retry-After count as not executed.",
     edit(
       "partition-pusher.ts",
@@ -128,14 +128,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-a-try-that-could-not-be-stored",
     "I2b I3",
-    2,
+    11,
     "If the commit after an answer fails, the next try counts as the first.",
     edit("partition-pusher.ts", "if (state.isOpen) state.isAmbiguous = true;", ""),
   ),
   mutant(
     "takes-rejections-for-refusals",
     "I2b I3",
-    42,
+    92,
     "A push that was rejected as a whole counts as not executed.",
     edit(
       "partition-pusher.ts",
@@ -160,7 +160,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "decides-too-early",
     "I2b I3 I4",
-    409,
+    1451,
     "The outcome is decided while a try may still arrive.",
     edit(
       "partition-pusher.ts",
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "resolves-what-two-moments-show",
     "I4",
-    7694,
+    438,
     "A part of a group is sent again, on versions that the remote did not have at one moment.",
     edit("partition-pusher.ts", "isPartlyEqual(push, observations) &&", "push.upTo < 0 &&"),
     // The ETags of the equal members prevent it, too, under the policy local.
@@ -227,14 +227,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "deletes-too-early",
     "I3 I4 I5",
-    4003,
+    107,
     "A delete is sent while an insert of the same key may still arrive.",
     edit("plan-push.ts", "!isSettled && draft.get(", "key.length === 0 && draft.get("),
   ),
   mutant(
     "stores-receipt-early",
     "I3",
-    207,
+    519,
     "The receipt's new ETag is stored before the push is settled.",
     edit(
       "partition-pusher.ts",
@@ -247,8 +247,8 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     "creates-receipts-in-batches",
-    "I5",
-    710075348,
+    "I2b I5",
+    2996,
     "The first batch of a partition creates the receipt.",
     edit(
       "plan-push.ts",
@@ -269,7 +269,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "counts-pushes-in-receipts",
     "I2",
-    404,
+    4726,
     "A receipt has a number that counts, instead of a random token.",
     edit(
       "plan-push.ts",
@@ -280,7 +280,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "trusts-a-missing-receipt",
     "I2b I3",
-    253,
+    221,
     "A receipt that was deleted counts as proof that the push was not applied.",
     edit(
       "read-back.ts",
@@ -291,7 +291,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-only-try-with-its-receipt",
     "I2c",
-    165,
+    141,
     "If the receipt was deleted, the refusal of the only try does not count.",
     edit(
       "read-back.ts",
@@ -302,7 +302,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-one-equal-row-for-evidence",
     "I2c",
-    3,
+    4,
     "A refused push of which one entity has the intended content is judged as if it was ambiguous.",
     edit(
       "outcome.ts",
@@ -313,21 +313,21 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "judges-unsent-pushes",
     "I2c",
-    12,
+    7,
     "A push that was never sent is judged as if a try was not answered.",
     edit("partition-pusher.ts", 'readBack(state, "notSent")', 'readBack(state, "none")'),
   ),
   mutant(
     "parks-ambiguous-pushes",
     "I2b I3",
-    2122,
+    722,
     "A permanent refusal parks a push of which an earlier try may have been applied.",
     edit("answer.ts", "if (isAmbiguous) return", "if (isReceiptRefused) return"),
   ),
   mutant(
     "deletes-too-early-after-a-crash",
     "I3 I4 I5",
-    7160,
+    1538,
     "A new process does not wait for the inserts of the last one before a delete.",
     edit(
       "pusher.ts",
@@ -350,7 +350,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "rebases-on-newer-versions",
     "I1",
-    22,
+    31,
     "Later edits are based on a version that they were not made on.",
     edit(
       "settle.ts",
@@ -361,7 +361,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "does-not-read-outdated-bases",
     "I12",
-    56,
+    13,
     "An entity whose Base is outdated is not read when no operations are left.",
     edit(
       "partition-log.ts",
@@ -372,7 +372,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "overtakes-parked-groups",
     "I1",
-    7,
+    8,
     "A group is sent before a parked group on which it depends.",
     edit("plan-push.ts", 'log.park(groups, "FollowsParked");', ""),
   ),
@@ -411,14 +411,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "clears-newer-marks",
     "I10 I12",
-    178,
+    132,
     "An older answer removes a newer mark.",
     edit("marks.ts", "mark.at <= sentAt || ", "mark.at >= 0 || "),
   ),
   mutant(
     "loses-silently",
     "I2",
-    3,
+    1,
     "A lost operation is not recorded.",
     edit(
       "partition-log.ts",
@@ -429,14 +429,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "loses-parts-of-groups",
     "I4",
-    4,
+    8,
     "Only the operations on conflicting keys lose.",
     edit("conflict.ts", "if (groups.has(op.group)) log", "if (keys.has(op.key)) log"),
   ),
   mutant(
     "merges-parts-of-groups",
     "I4",
-    29,
+    25,
     "Only the operations on contradicted entities lose.",
     edit(
       "merge.ts",
@@ -469,7 +469,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "applies-old-answers",
     "I8",
-    10,
+    22,
     "An answer overwrites what is newer than its request.",
     edit("apply-answer.ts", "if (draft.isTouchedSince(key, sentAt)) {", "if (sentAt < 0) {"),
   ),
@@ -526,7 +526,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-the-first-page-for-the-beginning",
     "I10",
-    47,
+    49,
     "The first watermark does not subtract the duration of the scan.",
     edit(
       "watermark.ts",
@@ -555,7 +555,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "forgets-the-end-of-a-range",
     "I10",
-    103,
+    47,
     "The watermark of a key range counts for a larger one.",
     edit(
       "scan-state.ts",
@@ -611,7 +611,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "deletes-forbidden-rows",
     "I9",
-    1,
+    29,
     "A row outside of the credential's range counts as deleted.",
     edit(
       "read-marked.ts",
@@ -640,7 +640,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "numbers-answers-not-tries",
     "I8",
-    7,
+    3,
     "An answer is as new as the moment at which it comes.",
     edit(
       "requests.ts",
@@ -652,7 +652,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-a-feed-for-the-newest",
     "I8 I9",
-    115,
+    297,
     "A change that a feed brings counts as newer than all that the client knows.",
     edit("feed-follower.ts", "Math.max(this.#sentAt, this.#ordered.get(key) ?? 0)", "draft.commit"),
   ),
@@ -666,7 +666,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "overlooks-gaps",
     "I8 I12 I15",
-    6000330,
+    297,
     "A feed is complete although a table was deleted whose rows it has not named.",
     edit(
       "feed-follower.ts",
