@@ -3,8 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import type { SyncHost } from "../../../web/src/host/sync-host.ts";
+import { changeFilter } from "../../../web/src/start-sync/table-filter.ts";
 import type { SyncOptions, SyncTableOptions } from "../../../web/src/start-sync/types.ts";
-import type { Store } from "../../../web/src/types.ts";
+import type { SyncStore } from "../../../web/src/sync/store.ts";
+import { OwnerStore } from "../../../web/src/sync-store/owner-store.ts";
+import type { Clock, Store } from "../../../web/src/types.ts";
 import { openStore, packageFolder } from "../support/package.ts";
 import { emulatorKey } from "../support/server-process.ts";
 import { credential, startSync } from "../support/synced-store.ts";
@@ -26,9 +30,9 @@ interface World {
   ): ReturnType<typeof startSync>;
 }
 
-async function open(t: TestContext): Promise<World> {
+async function open(t: TestContext, clock: Clock = Date): Promise<World> {
   const options = { persistence: "memory", onWarning: () => {} } as const;
-  const remote = await openStore({ ...options, account: { name: credential.name } });
+  const remote = await openStore({ ...options, clock, account: { name: credential.name } });
   const local = await openStore({ ...options, name: "local" });
   await remote.table("people").createTable();
   const requests: Request[] = [];
@@ -63,6 +67,28 @@ async function rowsOf(store: Store): Promise<string> {
   const rows: string[] = [];
   for await (const { rowKey } of store.table("people").listEntities()) rows.push(String(rowKey));
   return rows.join();
+}
+
+/** As a process that begins to keep only what has the age 11, and ends meanwhile. */
+async function beginFilter(local: Store): Promise<void> {
+  const host = (await (
+    local as Store & { startSync(): Promise<SyncHost> }
+  ).startSync()) as SyncHost;
+  const store = new OwnerStore(host, "people");
+  let steps = 0;
+  const ending: SyncStore = {
+    commit: store.commit,
+    read: (look) => store.read(look),
+    stored: () => store.stored(),
+    transact: async (decide) => {
+      steps += 1;
+      if (steps === 3) throw new Error("The process has ended.");
+      return await store.transact(decide);
+    },
+  };
+  const isEleven = (_: string, properties: ReadonlyMap<string, { value: unknown }>) =>
+    properties.get("age")?.value === 11;
+  await assert.rejects(changeFilter(ending, "age eq 11", isEleven), /The process has ended/);
 }
 
 /** The queries of the scans that return whole entities. */
@@ -156,6 +182,37 @@ describe("a table with a filter", () => {
     assert.equal((await remote.table("people").getEntity("p", "1011")).age, 40);
     assert.deepEqual([sync.status.missesRepaired, sync.status.suspects], [0, []]);
     // Nothing is read again but changes.
+    const scans = scansOf(requests);
+    assert(scans.length > 0 && scans.every(({ $filter = "" }) => /Timestamp ge/.test($filter)));
+  });
+
+  test("is read again if a process ended while it removed what another filter refused", async (t) => {
+    // The entities are older than the overlap of scans.
+    let behindMs = 3_600_000;
+    const clock = { now: () => Date.now() - behindMs };
+    const { local, remote, requests, start } = await open(t, clock);
+    for (let row = 0; row < 1200; ++row) await put(remote, String(1000 + row), row % 12);
+    behindMs = 0;
+    const count = async () => (await rowsOf(local)).split(",").length;
+    const restart = async (table: SyncTableOptions) => {
+      const sync = await start(table);
+      assert.equal((await sync.now()).complete, true);
+      assert.deepEqual([sync.status.missesRepaired, sync.status.suspects], [0, []]);
+      await sync.stop();
+    };
+    await restart({});
+    await beginFilter(local);
+    assert.equal(await count(), 283);
+    await restart({ filter: "age gt 5" });
+    assert.equal(await count(), 600);
+    await beginFilter(local);
+    await restart({});
+    assert.equal(await count(), 1200);
+    await beginFilter(local);
+    requests.length = 0;
+    await restart({ filter: "age eq 11" });
+    assert.equal(await count(), 100);
+    // It continues, and nothing is read again but changes.
     const scans = scansOf(requests);
     assert(scans.length > 0 && scans.every(({ $filter = "" }) => /Timestamp ge/.test($filter)));
   });

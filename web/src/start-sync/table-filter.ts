@@ -10,15 +10,20 @@ export { rowFilter } from "../sync-store/row-filter.ts";
  * Removes the entities that do not match the table's new filter, without asking the remote. If
  * there was another filter before, the remote has entities that match only the new one, and may not
  * have changed for long: everything is read again then. `matches` undefined: the table has no
- * filter any more.
+ * filter any more. Meanwhile, the stored filter equals no other: a process that ends is followed by
+ * one that continues with the same filter, or reads everything with another one.
  */
 export async function changeFilter(
   store: SyncStore,
   filter: string,
   matches: RowFilter | undefined,
 ): Promise<void> {
+  const unfinished = `\0${filter}`; // equals no filter
   await store.transact((draft) => {
-    if ((draft.get("client", "filter") ?? "") === "") return;
+    const before = draft.get("client", "filter") ?? "";
+    if (before === unfinished) return;
+    draft.put("client", "filter", unfinished);
+    if (before === "") return;
     // The remote evaluates the new filter. What has left it unseen is found by the census, which is
     // due, because no range is compared.
     const nextWatermark = draft.get("server", "time");
@@ -28,7 +33,6 @@ export async function changeFilter(
     if (draft.get("feed", "state")) draft.delete("feed", "state");
   });
   if (matches) await removeOthers(store, matches);
-  // Last: a process that ends before begins anew.
   await store.transact((draft) => {
     if (filter === "") draft.delete("client", "filter");
     else draft.put("client", "filter", filter);
