@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -121,6 +121,15 @@ const untilEqual = (local: Store, sync: Started["sync"]) =>
     return isDeepStrictEqual(await rowsOf(local), await rowsOf(remote));
   });
 
+/** Returns the URL of a seed that the site answers. */
+async function siteOf(t: TestContext, answer: (response: ServerResponse) => void): Promise<string> {
+  const site = createServer((_, response) => answer(response));
+  await new Promise<void>((resolve) => site.listen(0, resolve));
+  t.after(() => site.close());
+  t.after(() => site.closeAllConnections());
+  return `http://127.0.0.1:${(site.address() as AddressInfo).port}/people.seed`;
+}
+
 const blob = () => new Blob([readFileSync(file)]);
 
 describe("a seed", () => {
@@ -150,6 +159,59 @@ describe("a seed", () => {
     assert.equal((await local.table("people").getEntity("p", "10002")).row, 1);
     assert.equal((await sync.now()).complete, true);
     assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+  });
+
+  test("that does not arrive ends when the store closes", async (t) => {
+    const store = await openStore({ persistence: "memory", name: "closing" });
+    const seed = await siteOf(t, () => setTimeout(() => void store.close(), 200));
+    const tables = { people: {} };
+    const started = startSync(store, { remote: { url, credential }, tables, seed });
+    await assert.rejects(started, { code: "StoreClosed" });
+  });
+
+  test("that arrives no further is as if there were none", async (t) => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const times: number[] = [];
+    t.mock.method(AbortSignal, "timeout", (ms: number) => {
+      times.push(ms);
+      return timeout(ms === 30_000 ? 500 : ms);
+    });
+    const seed = await siteOf(t, (response) =>
+      response.write(readFileSync(file).subarray(0, 1000)),
+    );
+    const { local, sync } = await start(t, seed);
+    assert(times.includes(30_000));
+    assert.equal((await sync.now()).complete, true);
+    assert.deepEqual(await rowsOf(local), await rowsOf(remote));
+  });
+
+  test("is waited for as long as the store has not taken what has arrived", async (t) => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    t.mock.method(AbortSignal, "timeout", (ms: number) => timeout(ms === 30_000 ? 1000 : ms));
+    const whole = readFileSync(file);
+    const site = await siteOf(t, async (response) => {
+      const size = Math.ceil(whole.length / 3);
+      for (let from = 0; from < whole.length; from += size) {
+        response.write(whole.subarray(from, from + size));
+        await delay(50);
+      }
+      response.end();
+    });
+    const local = await openStore({ persistence: "memory", name: "slow" });
+    const restore = local.restore.bind(local);
+    local.restore = async (source, options) => {
+      const slow = new TransformStream<Uint8Array, Uint8Array>({
+        transform: async (chunk, controller) => {
+          await delay(2200);
+          controller.enqueue(chunk);
+        },
+      });
+      const stream = (source as ReadableStream<Uint8Array>).pipeThrough(slow);
+      return await restore(stream, options);
+    };
+    const { received, sync } = await start(t, site, local);
+    assert.equal((await sync.now()).complete, true);
+    assert(received() < 50, `${received()} entities`);
   });
 
   test("is not needed: without it, or if it is damaged, everything is downloaded", async (t) => {
@@ -226,15 +288,12 @@ describe("a seed", () => {
 
   test("replaces nothing that is written while it is downloaded", async (t) => {
     const local = await openStore({ persistence: "memory", name: "busy" });
-    const site = createServer(async (_, response) => {
+    const seed = await siteOf(t, async (response) => {
       await local.table("cities").createTable();
       await local.table("cities").upsertEntity({ partitionKey: "c", rowKey: "1" });
       response.end(readFileSync(file));
     });
-    await new Promise<void>((resolve) => site.listen(0, resolve));
-    t.after(() => site.close());
-    const { port } = site.address() as AddressInfo;
-    const { sync } = await start(t, `http://127.0.0.1:${port}/people.seed`, local);
+    const { sync } = await start(t, seed, local);
     assert.equal((await local.table("cities").getEntity("c", "1")).rowKey, "1");
     assert.equal((await sync.now()).complete, true);
     assert.deepEqual(await rowsOf(local), await rowsOf(remote));

@@ -5,6 +5,7 @@
 
 import type { Ticks } from "../sync/hidden-tables.ts";
 import type { Key } from "../sync/keys.ts";
+import { TimeLimit } from "../sync-remote/time-limit.ts";
 import type { RestoreCallOptions } from "../transport.ts";
 import type { RestoreReport, SnapshotSource, Store } from "../types.ts";
 import { isPlatformObject } from "../util/platform-objects.ts";
@@ -65,7 +66,8 @@ export async function addSeed(store: Store, seeds: Seeds): Promise<void> {
 /**
  * Restores the tables of the seed, if the store has no tables: they are synced from the same moment
  * on. Also returns what a process has restored that ended before it had begun to sync. A seed that
- * cannot be read is as if there were none. Undefined: there is nothing from a seed.
+ * cannot be read, or arrives no further, is as if there were none. Undefined: there is nothing from
+ * a seed.
  */
 export async function openSeed(
   store: Store,
@@ -93,14 +95,41 @@ async function tableNames(store: Store): Promise<string[]> {
 }
 
 async function restoreSeed(store: SeededStore, seed: string | Blob, synced: readonly string[]) {
-  const file = typeof seed === "string" ? await download(seed) : seed;
-  await store.restore(file, { mode: { synced } });
+  const mode = { synced };
+  if (typeof seed !== "string") {
+    await store.restore(seed, { mode });
+    return;
+  }
+  const limit = new TimeLimit(silentMs, Number.POSITIVE_INFINITY);
+  const endings = [
+    store.on("status", ({ state }) => state === "closed" && limit.end()),
+    store.on("owner", () => limit.end()),
+    () => limit.end(),
+  ];
+  try {
+    await store.restore(await download(seed, limit), { mode });
+  } finally {
+    for (const end of endings) end();
+  }
 }
 
-async function download(url: string): Promise<ReadableStream<Uint8Array>> {
-  const { body, ok } = await fetch(url);
+const silentMs = 30_000; // after which a download fails, or a little later
+
+async function download(url: string, limit: TimeLimit): Promise<ReadableStream<Uint8Array>> {
+  const { body, ok } = await limit.race(fetch(url, { signal: limit.signal }));
   if (!ok || body === null) throw new TypeError("The seed cannot be downloaded.");
-  return body;
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      limit.isHeld = false;
+      limit.progress();
+      const { done, value } = await limit.race(reader.read());
+      limit.isHeld = true;
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 /**

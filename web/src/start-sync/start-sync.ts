@@ -17,13 +17,13 @@ const syncedTables = new WeakMap<Store, Set<string>>();
 /**
  * Keeps tables of the store and tables of a remote account in step, in both directions, until
  * `stop` is called or the store is closed. Resolves as soon as local writes are recorded, also
- * while the remote cannot be reached. The remote is Azure Table storage, Cosmos DB for Table,
- * Azurite or `entitable serve`. If several tabs share the store, the one that owns it syncs; call
- * startSync with the same tables in each of them. In the others, it waits until that tab has begun,
- * for at most 10 s. The phase is then still "connecting": if the tables are written before a tab
- * has begun, they cannot be synced. Rejects with StoreError: ValidationFailed (an option is
- * invalid, or a table has rows that the remote does not know), NotSupported (the store is
- * one of entitable/testing), StoreClosed, WasmLoadFailed.
+ * while the remote cannot be reached; with a seed, as soon as it is restored, or cannot be. The
+ * remote is Azure Table storage, Cosmos DB for Table, Azurite or `entitable serve`. If several tabs
+ * share the store, the one that owns it syncs; call startSync with the same tables in each of them.
+ * In the others, it waits until that tab has begun, for at most 10 s. The phase is then still
+ * "connecting": if the tables are written before a tab has begun, they cannot be synced. Rejects
+ * with StoreError: ValidationFailed (an option is invalid, or a table has rows that the remote does
+ * not know), NotSupported (the store is one of entitable/testing), StoreClosed, WasmLoadFailed.
  */
 export async function startSync(store: Store, options: SyncOptions): Promise<Sync> {
   const settings = settingsOf(options);
