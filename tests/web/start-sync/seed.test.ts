@@ -1,7 +1,15 @@
 // Tests first downloads that begin with a seed, which `entitable sync --seed-out` has written.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -400,6 +408,30 @@ describe("a seed", () => {
     assert.equal((await sync.now()).complete, true);
     assert(received() < 50, `${received()} entities`);
   });
+});
+
+const seedArgs = (out: string, location: string, from = url) => [
+  ...["sync", from, "--table", "people", "--location", location, "--once", "--seed-out", out],
+];
+
+test("--seed-out finds a wrong path before anything is read", async () => {
+  const location = join(folder, "unread");
+  const { code, err } = await run(seedArgs(join(folder, "none", "out.seed"), location));
+  assert.equal(code, 1);
+  assert.match(err, /ENOENT/);
+  assert.equal(existsSync(location), false);
+});
+
+test("--seed-out replaces the last file when the new one is complete", async () => {
+  const out = join(folder, "last.seed");
+  writeFileSync(out, "last");
+  const last = openSync(out, "r");
+  const { code, err } = await run(seedArgs(out, join(folder, "again")));
+  assert.deepEqual([code, err], [0, ""]);
+  assert(readFileSync(last, "utf8") === "last");
+  closeSync(last);
+  assert(readFileSync(out).length > 1000);
+  assert.equal(existsSync(`${out}.tmp`), false);
 });
 
 test("--seed-out needs --once", async () => {

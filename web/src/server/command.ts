@@ -71,11 +71,12 @@ async function run(command: Command): Promise<void> {
 /** Without --once, until this process is stopped. */
 async function sync(command: SyncCommand, fs: NodeFs): Promise<void> {
   const { openReplica } = await import("./sync-replica.ts");
+  const { seedOut } = command.sync;
+  if (seedOut !== undefined) await requireWritable(seedOut, fs);
   const replica = await openReplica(command, print);
   closers.push(() => replica.close());
   if (!command.sync.once) return;
   const { complete, parked } = await replica.once();
-  const { seedOut } = command.sync;
   const isSeed = seedOut !== undefined && complete && parked === 0;
   if (isSeed) await writeFile(seedOut, replica.seed(), fs);
   await closeAll();
@@ -88,15 +89,29 @@ async function sync(command: SyncCommand, fs: NodeFs): Promise<void> {
   process.exit(1);
 }
 
+const unfinished = (path: string) => `${path}.tmp`;
+
+/** A wrong path is found before everything is read. */
+async function requireWritable(path: string, fs: NodeFs): Promise<void> {
+  await (await fs.promises.open(unfinished(path), "w")).close();
+  await fs.promises.unlink(unfinished(path));
+}
+
+/** The file that was there stays until the new one is complete. */
 async function writeFile(path: string, chunks: AsyncIterable<Uint8Array>, fs: NodeFs) {
-  const file = await fs.promises.open(path, "w");
+  const file = await fs.promises.open(unfinished(path), "w");
   try {
     for await (const chunk of chunks) {
       for (let from = 0; from < chunk.length; )
         from += (await file.write(chunk, from, chunk.length - from)).bytesWritten;
     }
-  } finally {
+    await file.sync();
     await file.close();
+    await fs.promises.rename(unfinished(path), path);
+  } catch (error) {
+    await file.close().catch(() => {});
+    await fs.promises.unlink(unfinished(path)).catch(() => {});
+    throw error;
   }
 }
 
