@@ -434,6 +434,18 @@ test("--seed-out replaces the last file when the new one is complete", async () 
   assert.equal(existsSync(`${out}.tmp`), false);
 });
 
+test("--seed-out refuses a store that has other tables", async () => {
+  const location = join(folder, "others");
+  const others = await openStore({ persistence: "file", path: location });
+  await others.table("users").createTable();
+  await others.close();
+  const out = join(folder, "others.seed");
+  const { code, err } = await run(seedArgs(out, location));
+  assert.equal(code, 1);
+  assert.match(err, /has the table users, too/);
+  assert.equal(existsSync(out), false);
+});
+
 test("--seed-out needs --once", async () => {
   const args = ["sync", url, "--table", "people", "--location", folder, "--seed-out", file];
   const { code, err } = await run(args);

@@ -27,6 +27,7 @@ export async function openReplica(
   const { conflict, credential, direction, location, name, receipts, tables, url } = command;
   const store = await openStore({ persistence: "file", path: location, name });
   try {
+    if (command.seedOut !== undefined) await requireNoOthers(store, tables);
     const table = { conflict, direction, receipts };
     const sync = await startSync(store, {
       remote: credential ? { url, credential } : { url },
@@ -48,6 +49,14 @@ export async function openReplica(
     await store.close();
     throw error;
   }
+}
+
+/** The file has the whole store, and is made to be published. */
+async function requireNoOthers(store: Store, tables: readonly string[]): Promise<void> {
+  const synced = [...tables, seedTable].map(foldedName);
+  for await (const { name = "" } of store.serviceClient().listTables())
+    if (!synced.includes(foldedName(name)))
+      throw new Error(`the store has the table ${name}, too: --seed-out needs one of its own.`);
 }
 
 async function* seedOf(store: Store, tables: readonly string[]): AsyncGenerator<Uint8Array> {
