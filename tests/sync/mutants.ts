@@ -566,7 +566,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "filters-a-scan-of-known-rows",
     "I10",
-    563,
+    3358,
     "The remote evaluates the filter although rows may have left it before the scan began.",
     edit("delta.ts", " && !delta.hadRows", ""),
   ),
@@ -678,7 +678,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "trusts-another-process",
     "I8 I12 I15",
-    1272,
+    427,
     "A feed continues in another process of the remote, whatever commits it has.",
     edit(
       "feed-follower.ts",
