@@ -689,7 +689,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-any-commit-for-the-same",
     "I8 I12 I15",
-    2312,
+    6446,
     "A commit with the same sequence counts as the last one that was followed.",
     edit(
       "feed-follower.ts",
