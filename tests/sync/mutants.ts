@@ -169,17 +169,6 @@ export const mutants: readonly Mutant[] = [
     ),
   ),
   mutant(
-    "decides-during-an-execution",
-    "I2b I3",
-    7256,
-    "Of two members, one may be read before a late try is executed, and one after.",
-    edit(
-      "outcome.ts",
-      'if (!wasOver) return isOver ? "readAgain" : "unsettled";',
-      'if (!wasOver && !isOver) return "unsettled";',
-    ),
-  ),
-  mutant(
     "resolves-what-two-moments-show",
     "I4",
     438,
