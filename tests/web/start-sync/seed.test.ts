@@ -446,6 +446,45 @@ test("--seed-out refuses a store that has other tables", async () => {
   assert.equal(existsSync(out), false);
 });
 
+test("--seed-out refuses a store with writes that the remote does not have", async () => {
+  const location = join(folder, "pending");
+  const local = await openStore({ persistence: "file", path: location });
+  const offline = () => Promise.reject(new TypeError("offline"));
+  const sync = await startSync(local, { remote: { url, fetch: offline }, tables: { people: {} } });
+  await put(local, "pending");
+  await sync.stop();
+  await local.close();
+  const out = join(folder, "pending.seed");
+  const { code, err } = await run([...seedArgs(out, location), "--direction", "pull"]);
+  assert.equal(code, 1);
+  assert.match(err, /people has writes that the remote does not have/);
+  assert.equal(existsSync(out), false);
+});
+
+test("--seed-out refuses a remote whose ETags do not follow from Timestamps", async (t) => {
+  const proxy = createServer(async (request, response) => {
+    const headers = new Headers(request.headers as Record<string, string>);
+    headers.delete("connection");
+    const answer = await fetch(new URL(request.url ?? "", url), { headers });
+    const text = (await answer.text()).replaceAll("datetime'", "own'");
+    for (const [name, value] of answer.headers)
+      if (!/^(content-length|content-encoding|transfer-encoding|connection|keep-alive)$/.test(name))
+        response.setHeader(name, value);
+    response.statusCode = answer.status;
+    response.end(text);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, resolve));
+  t.after(() => proxy.close());
+  t.after(() => proxy.closeAllConnections());
+  const from = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/${credential.name}`;
+  const out = join(folder, "own.seed");
+  const args = [...seedArgs(out, join(folder, "own"), from), "--direction", "pull"];
+  const { code, err } = await run(args);
+  assert.equal(code, 1);
+  assert.match(err, /the ETags of the remote/);
+  assert.equal(existsSync(out), false);
+});
+
 test("--seed-out needs --once", async () => {
   const args = ["sync", url, "--table", "people", "--location", folder, "--seed-out", file];
   const { code, err } = await run(args);

@@ -5,6 +5,7 @@ import { openStore } from "../open-store.ts";
 import { startSync } from "../start-sync/index.ts";
 import { foldedName } from "../start-sync/options.ts";
 import { addSeed, type SeedRange, seedTable } from "../start-sync/seed.ts";
+import { seedRangesOf } from "../start-sync/seed-ranges.ts";
 import type { Sync, SyncReport, SyncStatus } from "../start-sync/types.ts";
 import type { StoreHandle } from "../store.ts";
 import { OwnerStore } from "../sync-store/owner-store.ts";
@@ -14,7 +15,10 @@ import type { SyncCommand } from "./sync-arguments.ts";
 export interface Replica {
   /** Syncs until both have the same. */
   once(): Promise<SyncReport>;
-  /** Ends syncing, and returns a seed (start-sync/seed.ts). REQUIRES: both have the same. */
+  /**
+   * Ends syncing, and returns a seed (start-sync/seed.ts). Throws if the rows are not those of the
+   * remote. REQUIRES: all was read.
+   */
   seed(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
@@ -63,9 +67,8 @@ async function* seedOf(store: Store, tables: readonly string[]): AsyncGenerator<
   const host = (await (store as StoreHandle).startSync()) as SyncHost;
   const seeds = new Map<string, SeedRange[]>();
   for (const table of tables) {
-    const scans = await new OwnerStore(host, table).read((view) => [...view.entries("scans", "")]);
-    const ranges = scans.map(([from, { to, watermark }]) => ({ from, to, watermark }));
-    seeds.set(foldedName(table), ranges);
+    const copy = new OwnerStore(host, table);
+    seeds.set(foldedName(table), await copy.read((view) => seedRangesOf(table, view)));
   }
   await addSeed(store, seeds);
   try {
