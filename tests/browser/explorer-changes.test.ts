@@ -418,6 +418,7 @@ describe("the tab with the changes", () => {
     assert.match((await update?.textContent()) ?? "", /lamps1 update$/);
     await transaction?.locator("summary").click();
     const rows = transaction?.locator(".changed-rows > li");
+    await rows?.nth(2).waitFor();
     assert.deepEqual(await rows?.allTextContents(), [
       "insert lamps ('desk', '0003')PropertyAfternameNewstock1",
       "update lamps ('desk', '0004')PropertyBeforeAfterstock271",
