@@ -227,7 +227,7 @@ describe("a push", () => {
       groups: 1,
       members: [key("1"), key("2")],
     });
-    // What was created alone, and removed alone, is nobody's condition.
+    // What was created alone, and removed alone, is not needed as a condition.
     assert.deepEqual(pushOf(insert(["1"]), remove(["1"]), insert(["3"])), {
       groups: 3,
       members: [key("3")],
