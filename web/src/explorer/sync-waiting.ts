@@ -9,6 +9,7 @@ import type {
   SyncStatus,
   SyncWrite,
 } from "../start-sync/types.ts";
+import { listOf } from "../util/list-of.ts";
 import type { Dom } from "./dom.ts";
 import type { ActionButtons } from "./sync-actions.ts";
 import { comparisonOf, type SyncDom } from "./sync-comparison.ts";
@@ -31,12 +32,6 @@ export async function readWaiting(sync: Sync): Promise<Waiting> {
     listOf(sync.lost(options)),
   ]);
   return { pending, parked, lost };
-}
-
-async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
 }
 
 /** `counted`: at another moment than the list was read, so a list that was read whole is right. */

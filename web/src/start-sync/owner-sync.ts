@@ -1,6 +1,7 @@
 // What syncs a store in the tab that owns it: in this thread (store-sync.ts), or in the store's
 // worker (worker-store-sync.ts).
 
+import { listOf } from "../util/list-of.ts";
 import type { MethodCall } from "./tab-messages.ts";
 import type {
   LostWrite,
@@ -89,10 +90,4 @@ export async function* firstOf<T>(
       count += 1;
       if (count >= top) return;
     }
-}
-
-async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
 }
