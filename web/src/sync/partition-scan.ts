@@ -1,11 +1,11 @@
 // A scan of one partition by Timestamp, of which another client has said that it has pushed
 // something (PROTOCOL.md, Beacons). It stores no position: it is short, and a hint only.
 
-import { applyAnswer } from "./apply-answer.ts";
+import { applyPage } from "./apply-page.ts";
 import type { SyncContext } from "./context.ts";
 import type { TableView } from "./draft.ts";
 import type { Ticks } from "./hidden-tables.ts";
-import { isReceiptKey, type KeyRange, type Partition, partitionRange } from "./keys.ts";
+import { type KeyRange, type Partition, partitionRange } from "./keys.ts";
 import type { ScanAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 import { scanState } from "./scan-state.ts";
@@ -25,9 +25,7 @@ export async function scanPartition(
     const { answer, sentAt } = await requests.triedRead<ScanAnswer>(scan);
     if (answer.kind !== "page") return false;
     await store.transact((draft) => {
-      for (const { key, row } of answer.rows) {
-        if (!isReceiptKey(key)) applyAnswer(draft, key, row, sentAt, rules.keeps);
-      }
+      applyPage(draft, answer.rows, sentAt, rules.keeps);
       requests.clock.store(draft);
     });
     token = answer.token;
