@@ -121,10 +121,7 @@ async function download(url: string, limit: TimeLimit): Promise<ReadableStream<U
   const reader = body.getReader();
   return new ReadableStream({
     async pull(controller) {
-      limit.isHeld = false;
-      limit.progress();
-      const { done, value } = await limit.race(reader.read());
-      limit.isHeld = true;
+      const { done, value } = await limit.read(() => reader.read());
       if (done) controller.close();
       else controller.enqueue(value);
     },

@@ -159,10 +159,7 @@ export class Http {
     const decoder = new TextDecoder();
     const read = async () => {
       if (limit.signal.aborted) return undefined;
-      limit.isHeld = false;
-      limit.progress();
-      const { done, value } = await limit.race(reader.read());
-      limit.isHeld = true;
+      const { done, value } = await limit.read(() => reader.read());
       return done ? undefined : decoder.decode(value, { stream: true });
     };
     return { sas, read: () => read().catch(() => undefined), close: () => limit.end() };

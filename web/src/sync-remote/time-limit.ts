@@ -6,8 +6,8 @@ export class TimeLimit {
   readonly #controller = new AbortController();
   #periods = 0;
   #hasProgress = false;
-  /** What is timed waits for the caller, so it is not late. */
-  isHeld = false;
+  /** Between two reads, the caller is waited for. */
+  #isHeld = false;
 
   /** The first period begins now. There are at most so many of them, all but one with progress. */
   constructor(periodMs: number, periodsMax = 10) {
@@ -45,6 +45,15 @@ export class TimeLimit {
     }
   }
 
+  /** As race(), for one of several reads. The time between them is not limited. */
+  async read<T>(read: () => Promise<T>): Promise<T> {
+    this.#isHeld = false;
+    this.progress();
+    const result = await this.race(read());
+    this.#isHeld = true;
+    return result;
+  }
+
   /** Browsers delay other timers in hidden pages, but not this one. */
   #begin(): void {
     this.#periods += 1;
@@ -52,7 +61,7 @@ export class TimeLimit {
     const timer = AbortSignal.timeout(this.#periodMs);
     timer.addEventListener("abort", () => {
       if (this.signal.aborted) return;
-      const isLate = !this.#hasProgress && !this.isHeld;
+      const isLate = !this.#hasProgress && !this.#isHeld;
       if (!isLate && this.#periods < this.#periodsMax) this.#begin();
       else this.#controller.abort(timer.reason);
     });
