@@ -6,7 +6,8 @@ import type { SeedRange } from "./seed.ts";
 
 /** Throws if the table's rows are not versions of the remote whose ETags their Timestamps tell. */
 export function seedRangesOf(table: string, view: TableView): SeedRange[] {
-  const has = (name: "bases" | "marks") => [...view.entries(name, "")].length > 0;
+  const has = (name: "bases" | "marks") =>
+    view.entries(name, "")[Symbol.iterator]().next().done !== true;
   if (has("bases")) throw refused(`${table} has writes that the remote does not have.`);
   if (has("marks")) throw refused(`not all changes of ${table} were read.`);
   if (hasOwnETags(view)) throw refused("the ETags of the remote are not made from Timestamps.");
