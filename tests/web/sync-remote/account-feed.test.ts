@@ -29,7 +29,7 @@ class Server {
     const remote = { url: "https://account.example", credential, fetch: fetched, now };
     this.http = new Http(remote);
     this.http.feedPath = "_changes";
-    this.feed = new AccountFeed(this.http, remote);
+    this.feed = new AccountFeed(this.http);
   }
 
   #answer(signal: AbortSignal | undefined): Promise<Response> {

@@ -2,7 +2,7 @@
 
 import { StoreError } from "../errors.ts";
 import type { AccountFeed } from "../sync-remote/account-feed.ts";
-import { Http, type HttpAccount } from "../sync-remote/http.ts";
+import { Http } from "../sync-remote/http.ts";
 import { stretchesOf } from "../sync-remote/key-stretches.ts";
 import { AccountBudget } from "../sync-session/account-budget.ts";
 import { foldedName } from "./options.ts";
@@ -79,7 +79,7 @@ export class StoreSync implements OwnerSync {
     this.#budget = new AccountBudget(settings, now);
     const onSend = () => this.#budget.spendRequest();
     this.#http = new Http({ ...settings.remote, now, onSend });
-    this.#feed = feedLoader(this.#http, settings.remote);
+    this.#feed = feedLoader(this.#http);
   }
 
   async #openTable(name: string, seed?: readonly SeedRange[]): Promise<SyncedTable> {
@@ -256,11 +256,11 @@ export class StoreSync implements OwnerSync {
 }
 
 /** Few remotes have a feed, so its code is loaded later. Without it, sync polls. */
-function feedLoader(http: Http, remote: HttpAccount): SyncedTableOptions["feed"] {
+function feedLoader(http: Http): SyncedTableOptions["feed"] {
   let feed: AccountFeed | undefined;
   return async () => {
     const loaded = await import("../sync-remote/account-feed.ts").catch(() => undefined);
-    if (loaded) feed ??= new loaded.AccountFeed(http, remote);
+    if (loaded) feed ??= new loaded.AccountFeed(http);
     return feed;
   };
 }

@@ -1,11 +1,10 @@
 // One connection to the feed of changes of an account, for all of its tables that are synced: a
 // browser opens only few connections to a server.
 
-import { isSASCredential } from "../data-tables/credentials.ts";
 import type { Feed, FeedAnswer, FeedEvent, OpenFeedAnswer } from "../sync/remote.ts";
 import { EventStreamParser } from "./event-stream.ts";
 import { eventOf, type FeedMessage, messageOf } from "./feed-events.ts";
-import type { Http, HttpAccount, HttpStream } from "./http.ts";
+import type { Http, HttpStream } from "./http.ts";
 import { failureOf, isRefusal, serviceErrorOf } from "./service-error.ts";
 
 const joinMs = 20; // in which other tables join a connection that begins
@@ -108,14 +107,12 @@ class Subscriber implements Feed {
 
 export class AccountFeed {
   readonly #http: Http;
-  readonly #remote: HttpAccount;
   readonly #subscribers = new Set<Subscriber>();
   #isConnecting = false; // another connection begins in a moment
   #connection = new AbortController();
 
-  constructor(http: Http, remote: HttpAccount) {
+  constructor(http: Http) {
     this.#http = http;
-    this.#remote = remote;
     http.onSas = (sas) => this.#compareScope(sas);
   }
 
@@ -228,8 +225,8 @@ export class AccountFeed {
     subscribers: readonly Subscriber[],
     { sas }: HttpStream,
   ): Promise<boolean> {
-    const { credential, url } = this.#remote;
-    if (isSASCredential(credential)) this.#compareScope(sasOf(url, credential.signature));
+    const present = this.#http.sas;
+    if (present !== undefined) this.#compareScope(present);
     const current = subscribers.filter((subscriber) => this.#subscribers.has(subscriber));
     switch (message.kind) {
       case "head":
@@ -275,10 +272,6 @@ async function addTo(
   await Promise.all(subscribers.map((one, i) => one.add(events[i] as FeedEvent, isPosition)));
   return true;
 }
-
-/** As it is in the URLs of requests. */
-const sasOf = (url: string, signature: string): string =>
-  [new URL(url).search, signature].map((text) => text.replace(/^\?/, "")).join("&");
 
 /** The key range of a shared access signature. */
 function scopeOf(sas: string): string {

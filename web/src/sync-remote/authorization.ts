@@ -2,7 +2,7 @@
 // page needs no preflight.
 
 import { isSASCredential, isTokenCredential } from "../data-tables/credentials.ts";
-import type { Credential } from "../data-tables/types.ts";
+import type { Credential, SASCredential } from "../data-tables/types.ts";
 import type { HeaderAuthorizer } from "./header-authorization.ts";
 
 /** A function is called for the first request, and again when the remote rejects a credential. */
@@ -29,16 +29,20 @@ export class Authorizer {
     this.#source = source;
   }
 
+  /** What it adds to URLs if the credential is a signature, which the application can update. */
+  get query(): string | undefined {
+    const source = this.#source;
+    return isSASCredential(source) ? queryOf(source) : undefined;
+  }
+
   /** Rejects if there is no credential now. */
   async authorize(url: URL, wallMs: number): Promise<Authorization> {
     if (this.#source === undefined) return { query: "", headers: {}, madeWith: undefined };
     this.#credential ??= this.#current();
     const credential = await this.#credential;
     this.#known = credential;
-    if (isSASCredential(credential)) {
-      const query = credential.signature.replace(/^\?/, "");
-      return { query, headers: {}, madeWith: credential };
-    }
+    if (isSASCredential(credential))
+      return { query: queryOf(credential), headers: {}, madeWith: credential };
     this.#headers ??= loadHeaderAuthorizer().catch((error) => {
       this.#headers = undefined; // the next request loads it again
       throw error;
@@ -79,6 +83,8 @@ export class Authorizer {
     }
   }
 }
+
+const queryOf = ({ signature }: SASCredential): string => signature.replace(/^\?/, "");
 
 async function loadHeaderAuthorizer(): Promise<HeaderAuthorizer> {
   const { HeaderAuthorizer } = await import("./header-authorization.ts");

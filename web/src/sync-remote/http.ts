@@ -8,13 +8,10 @@ import { failureOf, serviceErrorOf } from "./service-error.ts";
 import { TimeLimit } from "./time-limit.ts";
 import { ticksOfHttpDate } from "./timestamp.ts";
 
-export interface HttpAccount {
+export interface HttpOptions {
   /** The URL of the account, perhaps with a shared access signature. */
   readonly url: string;
   readonly credential?: CredentialSource | undefined;
-}
-
-export interface HttpOptions extends HttpAccount {
   /** The header x-ms-version of all requests. Default: that of the credential. */
   readonly version?: string | undefined;
   /** Default: the platform's. */
@@ -123,6 +120,16 @@ export class Http {
     this.#authorizer.reject(madeWith);
   }
 
+  /** As it is in the URLs of requests now. Undefined: the credential is no signature. */
+  get sas(): string | undefined {
+    const { query } = this.#authorizer;
+    return query === undefined ? undefined : this.#sasWith(query);
+  }
+
+  #sasWith(query: string): string {
+    return [this.#signature, query].filter(Boolean).join("&");
+  }
+
   /**
    * The first POST is answered before others are sent, or is waited for a while. A page may have to
    * ask the server first, and requests that are sent together would each ask.
@@ -180,7 +187,7 @@ export class Http {
       const limit = new TimeLimit(periodMs, periodsMax);
       request.signal?.addEventListener("abort", () => limit.end());
       if (request.signal?.aborted) return undefined;
-      const sas = [this.#signature, added.query].filter(Boolean).join("&");
+      const sas = this.#sasWith(added.query);
       url.search = [...queryTexts(query), sas].filter(Boolean).join("&");
       const init = {
         method,
