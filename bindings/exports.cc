@@ -19,7 +19,6 @@
 #include "core/base/bytes.h"
 #include "core/base/check.h"
 #include "core/rest/service_properties.h"
-#include "core/rpc/sync_filter.h"
 #include "core/rpc/sync_messages.h"
 #include "core/store/versions.h"
 
@@ -496,7 +495,7 @@ EMSCRIPTEN_KEEPALIVE const CallResult* entitable_matches_filter(Handle* handle, 
   return guarded(handle, [&](Handle& h) {
     const std::string_view input = h.input_view(size);
     const auto matches =
-        entitable::rpc::matches_filter(input.substr(0, filter_size), input.substr(filter_size));
+        h.sync_filter.matches(input.substr(0, filter_size), input.substr(filter_size));
     return matches.ok() ? return_done(h, *matches ? 1 : 0) : h.return_error(matches.error());
   });
 }

@@ -17,6 +17,7 @@
 #include "core/dispatch/instrumentation.h"
 #include "core/rpc/listening_clients.h"
 #include "core/rpc/operations.h"
+#include "core/rpc/sync_filter.h"
 #include "core/store/restore.h"
 #include "core/store/snapshot_export.h"
 #include "core/store/store.h"
@@ -59,6 +60,7 @@ struct Handle {
   CallResult result;
   std::vector<char> input;  // the input of a call, written by JavaScript
   rpc::PageWriter page_writer;
+  rpc::SyncFilter sync_filter;
   // Of `store`; null until the first call of entitable_listen().
   std::unique_ptr<rpc::ListeningClients> listening_clients;
   rpc::ResponseBuffer response;                   // the response to a read or an HTTP request

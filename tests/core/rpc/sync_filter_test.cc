@@ -27,13 +27,13 @@ std::string message_of(const std::vector<OperationRecord>& operations) {
 }
 
 bool matches(std::string_view filter) {
-  const Result<bool> result = matches_filter(filter, message_of({lamp}));
+  const Result<bool> result = SyncFilter().matches(filter, message_of({lamp}));
   REQUIRE(result.ok());
   return *result;
 }
 
 Error error_of(std::string_view filter, const std::string& message) {
-  const Result<bool> result = matches_filter(filter, message);
+  const Result<bool> result = SyncFilter().matches(filter, message);
   REQUIRE_FALSE(result.ok());
   return result.error();
 }
@@ -57,6 +57,22 @@ TEST_CASE("a filter that cannot be evaluated is reported") {
   CHECK(error.message == "The filter of a synced table must not name Timestamp.");
   CHECK(error_of("watt gt 1", "x").code == ErrorCode::invalid_input);
   CHECK(error_of("watt gt 1", message_of({lamp, lamp})).code == ErrorCode::invalid_input);
+}
+
+TEST_CASE("a filter is kept until another one is given, also one that cannot be evaluated") {
+  const std::string message = message_of({lamp});
+  SyncFilter filter;
+  const auto matches = [&](std::string_view text) {
+    const Result<bool> result = filter.matches(text, message);
+    return result.ok() && *result;
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(matches("watt eq 7"));
+    CHECK(matches("watt eq 7"));
+    CHECK_FALSE(matches("watt eq 8"));
+    CHECK_FALSE(filter.matches("watt eq", message).ok());
+    CHECK_FALSE(matches("watt eq 8"));
+  }
 }
 
 }  // namespace entitable::rpc

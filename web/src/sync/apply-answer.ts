@@ -45,7 +45,7 @@ export function applyAnswer(
     return "marked";
   }
   if (base) draft.delete("bases", key);
-  putCleanRow(draft, key, kept, keeps);
+  putCleanRow(draft, key, kept);
   clearMark(draft, key, row, sentAt);
   return "applied";
 }

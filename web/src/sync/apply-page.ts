@@ -38,5 +38,5 @@ function applyNew(
 ): void {
   if (!keeps(key, row.properties)) return;
   if (draft.isTouchedSince(key, sentAt)) markKey(draft, key);
-  else putCleanRow(draft, key, row, keeps);
+  else putCleanRow(draft, key, row);
 }

@@ -189,7 +189,9 @@ export class PartitionLog {
     const pending = this.pendingOf(key);
     if (pending.length === 0 && base.kind !== "outdated") {
       this.draft.delete("bases", key);
-      putCleanRow(this.draft, key, base.kind === "row" ? base.row : undefined, this.keeps);
+      const row = base.kind === "row" ? base.row : undefined;
+      const isKept = row !== undefined && this.keeps(key, row.properties);
+      putCleanRow(this.draft, key, isKept ? row : undefined);
       return;
     }
     if (pending.length === 0) markKey(this.draft, key);
@@ -207,14 +209,9 @@ export function isUnread(view: TableView, key: Key): boolean {
   return ![...readOutbox(view, partition), ...parked].some((op) => op.key === key);
 }
 
-/** Stores what the remote has, unless the table's filter excludes it. */
-export function putCleanRow(
-  draft: Draft,
-  key: Key,
-  row: RemoteRow | undefined,
-  keeps: RowFilter,
-): void {
-  if (row === undefined || !keeps(key, row.properties)) draft.delete("rows", key);
+/** Stores what the remote has. `row` undefined: nothing, or what the table's filter excludes. */
+export function putCleanRow(draft: Draft, key: Key, row: RemoteRow | undefined): void {
+  if (row === undefined) draft.delete("rows", key);
   else {
     const { properties, etag, timestamp } = row;
     draft.put("rows", key, { properties, version: { etag, timestamp } });
