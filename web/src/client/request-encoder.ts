@@ -20,6 +20,7 @@ export interface WriteOperation {
   partitionKey: string;
   rowKey: string;
   entity?: object;
+  properties?: ReadonlyMap<string, unknown>; // in place of `entity`
   etag?: string; // for replace, merge and delete: "*" or one ETag; required by delete
 }
 
@@ -254,17 +255,30 @@ function putOperation(
   const entity = operation.entity as Record<string, unknown> | undefined;
   for (const name in entity) {
     const number = names.numberOf(name, place++);
-    if (number < 0) continue;
-    const value = entity[name];
-    if (value === undefined || value === null) continue;
-    writer.reserveWords(4);
-    writer.words[writer.at] = number;
-    if (putValue(writer, value, name, types, operation)) {
-      writer.at += 4;
-      ++count;
-    }
+    if (number >= 0) count += putProperty(writer, number, name, entity[name], operation, types);
+  }
+  for (const [name, value] of operation.properties ?? []) {
+    const number = names.numberOf(name, place++);
+    if (number >= 0) count += putProperty(writer, number, name, value, operation, types);
   }
   writer.words[operationAt] = operationKind[operation.kind] | (count << 8);
+}
+
+// Writes the property if it has a value that is stored. Returns the number of properties written.
+function putProperty(
+  writer: MessageWriter,
+  number: number, // of its name
+  name: string,
+  value: unknown,
+  operation: WriteOperation,
+  types: TypesByName | undefined,
+): 0 | 1 {
+  if (value === undefined || value === null) return 0;
+  writer.reserveWords(4);
+  writer.words[writer.at] = number;
+  if (!putValue(writer, value, name, types, operation)) return 0;
+  writer.at += 4;
+  return 1;
 }
 
 // Writes a key's text and returns its length. For a key that is not a string, returns a special

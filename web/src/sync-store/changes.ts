@@ -54,9 +54,10 @@ export class Changes {
     properties: Properties | BinaryProperties,
     ticks?: Ticks,
   ): void {
-    const entity = Object.fromEntries<unknown>(properties);
     const timestamp = ticks === undefined ? 0n : ticks + storeTicksAtEpoch;
-    this.#add(table, { operation: { kind: "insertOrReplace", ...key, entity }, timestamp });
+    const { partitionKey, rowKey } = key;
+    const operation = { kind: "insertOrReplace", partitionKey, rowKey, properties } as const;
+    this.#add(table, { operation, timestamp });
   }
 
   /** For a table that is empty with most remotes: erases only what may be there. */
