@@ -270,6 +270,22 @@ test("a page is applied as its rows would be, one by one", async () => {
   assert.deepEqual(contents[0], contents[1]);
 });
 
+test("an older page changes no row of a large new page", async () => {
+  const [engine, store] = await open();
+  const keys = numberedKeys(10_000, 11_000);
+  const pageOf = (etag: string) => keys.map((key, i) => ({ key, row: remoteRow(i, etag) }));
+  const sentAt = engine.lastCommit;
+  apply(store, (draft) => applyPage(draft, pageOf('W/"new"'), sentAt, () => true));
+  apply(store, (draft) => applyPage(draft, pageOf('W/"old"'), sentAt, () => true));
+  const stored = store.read((view) => ({
+    marks: [...view.entries("marks", "")].length,
+    etags: new Set([...view.entries("rows", "")].map(([, { version }]) => version?.etag)),
+  }));
+  assert(!(stored instanceof PartsNeeded));
+  assert.deepEqual(stored.result, { marks: keys.length, etags: new Set(['W/"new"']) });
+  engine.close();
+});
+
 test("what the last commits have touched is remembered, however much it is", () => {
   const touched = new TouchedKeys(10);
   assert(touched.isTouchedSince("k", 9), "nothing is known of earlier commits");
@@ -285,4 +301,25 @@ test("what the last commits have touched is remembered, however much it is", () 
     }
   }
   assert(touched.isTouchedSince("other", 10), "the first keys are forgotten");
+});
+
+test("a page of new rows touches all keys from its first to its last", () => {
+  const touched = new TouchedKeys(10);
+  for (let commit = 11; commit <= 1500; ++commit) {
+    const name = String(commit).padStart(5, "0");
+    touched.addStretch({ from: `${name} a`, to: `${name} m`, commit });
+    for (const key of [`${name} a`, `${name} f`, `${name} m`]) {
+      assert(touched.isTouchedSince(key, commit - 1), key);
+      assert(!touched.isTouchedSince(key, commit), key);
+    }
+    assert(!touched.isTouchedSince(`${name} n`, commit - 1));
+    assert(touched.areUntouchedSince(`${name} n`, `${name} z`, commit - 1));
+    assert(!touched.areUntouchedSince(`${name} m`, `${name} z`, commit - 1));
+    assert(touched.areUntouchedSince("", "z", commit));
+  }
+  assert(touched.isTouchedSince("k", 11), "the first pages are forgotten");
+  assert(!touched.isTouchedSince("k", 1400));
+  touched.add("k", 1501);
+  assert(!touched.areUntouchedSince("a", "b", 1500), "single keys are not searched");
+  assert(touched.areUntouchedSince("a", "z", 1501));
 });

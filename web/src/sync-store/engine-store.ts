@@ -76,8 +76,7 @@ export class EngineStore {
       const parts = changes.encode(this.#encoder, this.#table);
       const changed = this.#engine.applySynced(parts, seen, publishes, nowMs);
       if (typeof changed !== "boolean") return changed;
-      for (const { table, key } of changed ? puts : [])
-        if (table === "rows" || table === "bases") this.#touched.add(key, seen + 1);
+      if (changed) this.#touch(puts, seen + 1);
       const bytes = parts.reduce((sum, { message }) => sum + message.length, 0);
       return { result, draft, changes: changed, bytes, isStrict: puts.some(claimsTry) };
     } catch (error) {
@@ -87,7 +86,21 @@ export class EngineStore {
       this.view.endLook();
     }
   }
+
+  /** A page of new rows is most of what is between its first and its last key. */
+  #touch(puts: readonly Put[], commit: number): void {
+    const keys = puts
+      .filter(({ table }) => table === "rows" || table === "bases")
+      .map(({ key }) => key);
+    if (this.view.expectsNewRows && keys.length >= stretchMin) {
+      const from = keys.reduce((least, key) => (key < least ? key : least));
+      const to = keys.reduce((greatest, key) => (key > greatest ? key : greatest));
+      this.#touched.addStretch({ from, to, commit });
+    } else for (const key of keys) this.#touched.add(key, commit);
+  }
 }
+
+const stretchMin = 500; // keys
 
 const claimsTry = ({ table, value }: Put): boolean =>
   (table === "pushes" || table === "tries") && value !== undefined;

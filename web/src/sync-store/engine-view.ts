@@ -75,6 +75,8 @@ export class EngineView implements TableView {
   readonly written = new WrittenValues();
   /** The keys of one partition that have operations since the commit. */
   #pending: Pending | undefined;
+  /** None of the rows that are expected is there. */
+  expectsNewRows = false;
 
   constructor(engine: SyncEngine, table: string, touched: TouchedKeys, ahead?: AheadLimits) {
     this.#engine = engine;
@@ -104,12 +106,14 @@ export class EngineView implements TableView {
   }
 
   expect(keys: readonly Key[]): boolean {
-    return this.#ahead.read(expectedTables, keys);
+    this.expectsNewRows = this.#ahead.read(expectedTables, keys);
+    return this.expectsNewRows;
   }
 
   /** The published version may change now. */
   endLook(): void {
     this.#ahead.clear();
+    this.expectsNewRows = false;
     this.#pending = undefined;
   }
 
@@ -275,6 +279,14 @@ export class EngineView implements TableView {
     const pending = isKnown ? known : this.#pendingSince(partitionOf(key), commit);
     this.#pending = pending;
     return pending.keys.has(key);
+  }
+
+  areUntouchedSince(from: Key, to: Key, commit: number): boolean {
+    return (
+      this.#touched.areUntouchedSince(from, to, commit) &&
+      this.reader.isEmpty(tableNumber.outbox) &&
+      this.reader.isEmpty(tableNumber.parked)
+    );
   }
 
   #pendingSince(partition: Partition, commit: number): Pending {

@@ -15,8 +15,18 @@ export function applyPage(
   keeps: RowFilter,
 ): void {
   const rows = page.filter(({ key }) => !isReceiptKey(key));
-  const apply = expectRows(draft, rows) ? applyNew : applyAnswer;
-  for (const { key, row } of rows) apply(draft, key, row, sentAt, keeps);
+  if (!expectRows(draft, rows)) {
+    for (const { key, row } of rows) applyAnswer(draft, key, row, sentAt, keeps);
+    return;
+  }
+  const [from, to] = [rows[0] as ScannedRow, rows.at(-1) as ScannedRow];
+  const areUntouched = draft.areUntouchedSince(from.key, to.key, sentAt);
+  for (const { key, row } of rows) {
+    // As applyAnswer(), for keys that have no row, Base or mark: most are, in a first download.
+    if (!keeps(key, row.properties)) continue;
+    if (!areUntouched && draft.isTouchedSince(key, sentAt)) markKey(draft, key);
+    else putCleanRow(draft, key, row);
+  }
 }
 
 /**
@@ -26,17 +36,4 @@ export function applyPage(
 export function expectRows(draft: Draft, rows: readonly ScannedRow[]): boolean {
   const keys = rows.map(({ key }) => key);
   return keys.every((key, at) => at === 0 || key > (keys[at - 1] as Key)) && draft.expect(keys);
-}
-
-/** As applyAnswer(), for a key that has no row, Base or mark: most are, in a first download. */
-function applyNew(
-  draft: Draft,
-  key: Key,
-  row: ScannedRow["row"],
-  sentAt: number,
-  keeps: RowFilter,
-): void {
-  if (!keeps(key, row.properties)) return;
-  if (draft.isTouchedSince(key, sentAt)) markKey(draft, key);
-  else putCleanRow(draft, key, row);
 }
