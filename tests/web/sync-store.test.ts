@@ -511,6 +511,8 @@ function sampleValues(): [OpaqueTable, string, unknown][] {
     ["settling", key, true],
     ["marks", key, { at: 42 }],
     ["scans", "", { to: partitionRange("CH").to, watermark: 17n, delta, census }],
+    // Of a version that did not store when a census began.
+    ["scans", "CH", { to: undefined, watermark: 17n, census: { after: key } }],
     ["lost", outboxKey("CH", 2_752_512), { op, local: set, outcome: "unknown" }],
     [
       "lost",

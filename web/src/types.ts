@@ -962,6 +962,11 @@ export type WarningCode =
    */
   | "OptionIgnored"
   /**
+   * The `seed` of a synced store cannot be downloaded or restored, so everything is read from the
+   * remote. The message says why.
+   */
+  | "SeedNotUsed"
+  /**
    * A page passed an account's key to a client whose URL is not on this machine. Every visitor of
    * the page can read the key.
    */

@@ -48,6 +48,13 @@ export async function openOfflineList(
 /** Each remote table has a store of its own, so that no list gets the changes of another one. */
 function nameOf(endpoint: string, table: string): string {
   const { host, pathname } = new URL(endpoint);
-  const name = `shopping ${host}${pathname} ${table}`.replace(/[^\w.-]+/g, "-");
-  return name.slice(-63); // the most that a name may have
+  const text = `shopping ${host}${pathname} ${table}`;
+  const name = text.replace(/[^\w.-]+/g, "-");
+  // A name has at most 63 characters. A hash stands for what does not fit.
+  return name.length <= 63 ? name : `${name.slice(0, 52)}-${hashOf(text)}`;
 }
+
+const hashOf = (text: string): string =>
+  Array.from(text)
+    .reduce((hash, character) => (hash * 31 + (character.codePointAt(0) ?? 0)) % 2 ** 32, 7)
+    .toString(36);

@@ -15,7 +15,7 @@ export function SyncBar({ sync }: { sync: Sync }) {
     const message = await work().then(() => "", String);
     setProblem(message);
   }, []);
-  const conflicts = useConflicts(sync, status, attempt);
+  const { conflicts, problem: unread } = useConflicts(sync, status);
   return (
     <aside aria-label="Sync">
       <p>
@@ -24,7 +24,7 @@ export function SyncBar({ sync }: { sync: Sync }) {
           Sync now
         </button>
       </p>
-      {problem !== "" && <p role="alert">{problem}</p>}
+      {(problem || unread) !== "" && <p role="alert">{problem || unread}</p>}
       {conflicts.length > 0 && <p>{lostText}</p>}
       <ul>
         {conflicts.map((writes) => (
@@ -38,20 +38,25 @@ export function SyncBar({ sync }: { sync: Sync }) {
 /** Shows the error if the work fails. */
 type Attempt = (work: () => Promise<unknown>) => Promise<void>;
 
+interface Conflicts {
+  conflicts: LostWrite[][];
+  problem: string; // why they cannot be read, or ""
+}
+
 /** Returns the lost writes, grouped by the item. */
-function useConflicts(sync: Sync, status: SyncStatus, attempt: Attempt): LostWrite[][] {
-  const [conflicts, setConflicts] = useState<LostWrite[][]>([]);
+function useConflicts(sync: Sync, status: SyncStatus): Conflicts {
+  const [state, setState] = useState<Conflicts>({ conflicts: [], problem: "" });
   useEffect(() => {
     let isCurrent = true;
-    void attempt(async () => {
-      const lost = await lostByItem(sync);
-      if (isCurrent) setConflicts(lost);
-    });
+    lostByItem(sync)
+      .then((conflicts) => ({ conflicts, problem: "" }))
+      .catch((error) => ({ conflicts: [], problem: String(error) }))
+      .then((next) => isCurrent && setState(next));
     return () => {
       isCurrent = false;
     };
-  }, [sync, status, attempt]);
-  return conflicts;
+  }, [sync, status]);
+  return state;
 }
 
 async function lostByItem(sync: Sync): Promise<LostWrite[][]> {

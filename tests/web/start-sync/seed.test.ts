@@ -19,7 +19,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { addSeed } from "../../../web/src/start-sync/seed.ts";
 import type { SyncOptions, SyncTableOptions } from "../../../web/src/start-sync/types.ts";
-import type { Store } from "../../../web/src/types.ts";
+import type { Store, StoreWarning } from "../../../web/src/types.ts";
 import { openStore, packageFolder } from "../support/package.ts";
 import { emulatorKey, run } from "../support/server-process.ts";
 import { credential, startSync } from "../support/synced-store.ts";
@@ -223,8 +223,20 @@ describe("a seed", () => {
   });
 
   test("is not needed: without it, or if it is damaged, everything is downloaded", async (t) => {
-    for (const seed of ["http://127.0.0.1:1/none", new Blob(["no snapshot"])]) {
-      const { local, sync } = await start(t, seed);
+    const missing = await siteOf(t, (response) => response.writeHead(404).end());
+    const reasons = new Map<string | Blob, RegExp>([
+      ["http://127.0.0.1:1/none", /fetch failed/],
+      [missing, /status 404/],
+      [new Blob(["no snapshot"]), /ends without its end record/],
+    ]);
+    for (const [seed, reason] of reasons) {
+      const warnings: StoreWarning[] = [];
+      const onWarning = (warning: StoreWarning) => warnings.push(warning);
+      const store = await openStore({ persistence: "memory", name: "local", onWarning });
+      const { local, sync } = await start(t, seed, store);
+      const [{ code = "", message = "" } = {}, ...others] = warnings;
+      assert.deepEqual([code, others], ["SeedNotUsed", []]);
+      assert.match(message, reason);
       assert.equal((await sync.now()).complete, true);
       assert.deepEqual(await rowsOf(local), await rowsOf(remote));
     }

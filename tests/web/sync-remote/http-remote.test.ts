@@ -96,6 +96,29 @@ describe("a push", () => {
     assert.equal(requests.length, 2);
   });
 
+  test("that is not answered lets others be sent, of which the next is answered first", async (t) => {
+    keepAlive(t);
+    const people = await openPeople();
+    let answerSecond = (_: Response) => {};
+    const { requests, fetch } = recorded((input, init) => {
+      if (requests.length === 1) return Promise.reject(new TypeError("offline"));
+      if (requests.length > 2) return people(input, init);
+      return new Promise((resolve) => {
+        answerSecond = resolve;
+      });
+    });
+    const remote = openRemote({ fetch });
+    const push = async (key: string) =>
+      (await remote.push(pushOf([inserted(`p\0${key}`)]), always)).kind;
+    assert.equal(await push("1"), "failed");
+    const pushes = ["2", "3"].map(push);
+    await delay(50);
+    assert.equal(requests.length, 2);
+    const [, second] = requests;
+    answerSecond(await people(String(second?.url), second?.init));
+    assert.deepEqual(await Promise.all(pushes), ["applied", "applied"]);
+  });
+
   test("is one batch of conditional operations, and always the same bytes", async () => {
     const etag = "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"";
     const base = { kind: "row", row: { properties: x(1), etag, timestamp: 1n } } as const;

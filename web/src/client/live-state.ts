@@ -1,7 +1,7 @@
 // One live query: what its user sees, and what it will show next.
 //
 // Changes are not shown when they arrive, but when the connection says so: all live queries then
-// show them together. If the rows must be read anew or further (after the watch was opened or
+// show them together. If the rows must be read again or further (after the watch was opened or
 // reset, or when a limit has lost a row that is not in memory), they are collected beside the rows
 // that are shown.
 

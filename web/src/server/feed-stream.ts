@@ -39,7 +39,7 @@ export class FeedStream {
   #stalled: Promise<void> | undefined; // resolves when the socket takes more, or has closed
   #resume = () => {};
   #sentBytes = 0;
-  #awaited: bigint | undefined; // the client is told once that it has got everything up to here
+  #awaited: bigint | undefined; // a message tells the client when it has got everything up to here
 
   constructor(options: FeedStreamOptions, response: NodeResponse) {
     this.#options = options;

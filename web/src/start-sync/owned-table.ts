@@ -78,16 +78,16 @@ export function clientName(
   });
 }
 
-/** Whether a table cannot be opened because it has rows that the remote does not know. */
-export const hasOtherRows = (error: unknown): boolean => codeOf(error) === "ValidationFailed";
+/** A table cannot be opened because it has rows that the remote does not know. */
+export class OtherRowsError extends StoreError {}
 
 function reasonFor(table: string, error: unknown): unknown {
-  if (!hasOtherRows(error)) return error;
+  if (codeOf(error) !== "ValidationFailed") return error;
   const message = `The table ${table} has rows that the remote does not know.`;
   const hint =
     "Sync begins with an empty table. Export the rows, delete and create the table, start to sync " +
     "it, and import them.";
-  return new StoreError("ValidationFailed", message, { hint, cause: error });
+  return new OtherRowsError("ValidationFailed", message, { hint, cause: error });
 }
 
-const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code;
+export const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code;

@@ -7,7 +7,8 @@ import type { Ticks } from "../sync/hidden-tables.ts";
 import type { Key } from "../sync/keys.ts";
 import { TimeLimit } from "../sync-remote/time-limit.ts";
 import type { RestoreCallOptions } from "../transport.ts";
-import type { RestoreReport, SnapshotSource, Store } from "../types.ts";
+import type { RestoreReport, SnapshotSource, Store, StoreWarning } from "../types.ts";
+import { isolatedListener } from "../util/isolated-listener.ts";
 import { isPlatformObject } from "../util/platform-objects.ts";
 import { invalid, type Settings } from "./options.ts";
 
@@ -34,6 +35,7 @@ interface SeedRow {
 
 /** What StoreHandle has for this module. */
 interface SeededStore extends Omit<Store, "restore"> {
+  readonly onWarning?: ((warning: StoreWarning) => void) | undefined;
   restore(source: SnapshotSource, options: RestoreCallOptions): Promise<RestoreReport>;
 }
 
@@ -75,9 +77,17 @@ export async function openSeed(
   tables: Iterable<string>,
 ): Promise<Seeds | undefined> {
   if ((await tableNames(store)).length === 0)
-    await restoreSeed(store as SeededStore, seed, [...tables, seedTable]).catch(() => undefined);
+    await restoreSeed(store as SeededStore, seed, [...tables, seedTable]).catch((error) =>
+      warn(store as SeededStore, error),
+    );
   const isSeeded = (await tableNames(store)).includes(seedTable);
   return isSeeded ? await seedsOf(store) : undefined;
+}
+
+function warn({ onWarning, status }: SeededStore, error: unknown): void {
+  if (onWarning === undefined || status.state === "closed") return;
+  const message = `The seed is not used, so everything is read from the remote. ${error}`;
+  isolatedListener(onWarning)({ code: "SeedNotUsed", message });
 }
 
 /** Deletes what sync does not need any more. If that fails, the next openSeed() finds it. */
@@ -116,8 +126,8 @@ async function restoreSeed(store: SeededStore, seed: string | Blob, synced: read
 const silentMs = 30_000; // after which a download fails, or a little later
 
 async function download(url: string, limit: TimeLimit): Promise<ReadableStream<Uint8Array>> {
-  const { body, ok } = await limit.race(fetch(url, { signal: limit.signal }));
-  if (!ok || body === null) throw new TypeError("The seed cannot be downloaded.");
+  const { body, ok, status } = await limit.race(fetch(url, { signal: limit.signal }));
+  if (!ok || body === null) throw new Error(`${url} is answered with the status ${status}.`);
   const reader = body.getReader();
   return new ReadableStream({
     async pull(controller) {

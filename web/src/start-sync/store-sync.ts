@@ -6,7 +6,7 @@ import { Http } from "../sync-remote/http.ts";
 import { stretchesOf } from "../sync-remote/key-stretches.ts";
 import { AccountBudget } from "../sync-session/account-budget.ts";
 import { foldedName } from "./options.ts";
-import { endSync, hasOtherRows } from "./owned-table.ts";
+import { endSync, OtherRowsError } from "./owned-table.ts";
 import type { OwnerSync } from "./owner-sync.ts";
 import { parseId, type RecordId } from "./records.ts";
 import type { SeedRange, Seeds } from "./seed.ts";
@@ -62,7 +62,7 @@ export class StoreSync implements OwnerSync {
       try {
         await sync.#openTable(name, seeds?.get(foldedName(name)));
       } catch (error) {
-        if (!isNextOwner || !hasOtherRows(error)) throw error;
+        if (!isNextOwner || !(error instanceof OtherRowsError)) throw error;
         sync.#tryLater(name, error);
       }
     }

@@ -83,15 +83,15 @@ export async function openSyncedTable(options: SyncedTableOptions): Promise<Sync
   return { session, records: new TableRecords(name, owned.store, keeps), coverage };
 }
 
-/** Throws RestError if the filter is invalid. Most tables have none. */
+/** Throws StoreError ValidationFailed if the filter is invalid. Most tables have none. */
 async function filterOf(
   { filter }: TableSettings,
   { engine }: SyncHost,
   name: string,
 ): Promise<RowFilter | undefined> {
   if (filter === undefined) return undefined;
-  const { rowFilter } = await filterCode();
-  return rowFilter(engine, name, filter);
+  const { openFilter } = await filterCode();
+  return openFilter(engine, name, filter);
 }
 
 async function changeFilter(

@@ -3,8 +3,27 @@
 import type { Key } from "../sync/keys.ts";
 import type { RowFilter } from "../sync/partition-log.ts";
 import type { SyncStore } from "../sync/store.ts";
+import { rowFilter } from "../sync-store/row-filter.ts";
+import type { Engine } from "../wasm/engine.ts";
+import { invalid } from "./options.ts";
+import { codeOf } from "./owned-table.ts";
 
-export { rowFilter } from "../sync-store/row-filter.ts";
+const filterHint =
+  "Write it as in listEntities(), without the Timestamp, and only with what the service supports.";
+
+/** Throws StoreError ValidationFailed, which names the option. */
+export function openFilter(
+  engine: Pick<Engine, "matchesFilter">,
+  table: string,
+  filter: string,
+): RowFilter {
+  try {
+    return rowFilter(engine, table, filter);
+  } catch (error) {
+    if (codeOf(error) !== "ValidationFailed") throw error;
+    throw invalid(`tables.${table}.filter: ${(error as Error).message}`, filterHint);
+  }
+}
 
 /**
  * Removes the entities that do not match the table's new filter, without asking the remote. If

@@ -84,13 +84,12 @@ export class FeedWork {
   async step(): Promise<void> {
     const { gate, time } = this.#options;
     await gate.opened();
+    this.#throwStoreFailure(); // of a connection that had ended before
     this.#wasCurrent = false;
     this.#isClosedHere = false;
     const began = time.now().monotonicMs;
     const end = await this.#follower.follow().finally(() => this.#update());
-    const failed = this.#storeFailure;
-    this.#storeFailure = undefined;
-    if (failed) throw failed.error;
+    this.#throwStoreFailure();
     if (end.kind === "gap" || end.kind === "renewed") return;
     const isSteady = this.#wasCurrent && time.now().monotonicMs - began >= steadyMs;
     if (isSteady) this.#failures = 0;
@@ -99,6 +98,12 @@ export class FeedWork {
     this.#update();
     this.#onBegun();
     await this.#waitAfter(end);
+  }
+
+  #throwStoreFailure(): void {
+    const failed = this.#storeFailure;
+    this.#storeFailure = undefined;
+    if (failed) throw failed.error;
   }
 
   async #waitAfter(end: Exclude<FeedEnd, { kind: "gap" | "renewed" }>): Promise<void> {

@@ -5,7 +5,7 @@ import type { RowFilter } from "../sync/partition-log.ts";
 import type { Engine } from "../wasm/engine.ts";
 import { rowKeyOf } from "./hidden-keys.ts";
 
-/** Throws RestError if the filter is invalid, or if it names Timestamp. */
+/** Throws StoreError ValidationFailed if the filter is invalid, or if it names Timestamp. */
 export function rowFilter(
   engine: Pick<Engine, "matchesFilter">,
   table: string,

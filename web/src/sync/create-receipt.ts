@@ -1,6 +1,6 @@
 // Creates the receipt of a partition in a request of its own, before the first push. So each batch
 // names a version of the receipt. A batch that created the receipt could be executed again after
-// the table was deleted and created anew: the receipt would be absent once more. A version never
+// the table was deleted and created again: the receipt would be absent once more. A version never
 // comes back.
 
 import type { SyncContext } from "./context.ts";

@@ -10,8 +10,8 @@ import type { Properties } from "./properties.ts";
 
 /**
  * The write has the effect of the operation on the row as it is now: an edit changes the properties
- * that it changed before, and creates the row anew if it is gone. Without an effect, there is none.
- * `id`: the key of the lost operation.
+ * that it changed before, and creates the row again if it is gone. Without an effect, there is no
+ * write. `id`: the key of the lost operation.
  */
 export function restoreLost(draft: Draft, id: string): void {
   const lost = draft.get("lost", id);
