@@ -29,6 +29,7 @@ export class Client {
   #opened: Store | undefined;
   #synced: Sync | undefined;
   #feed: EventSource | undefined;
+  #began = 0;
 
   constructor(loaded: Package, options: ClientOptions) {
     this.#package = loaded;
@@ -57,9 +58,34 @@ export class Client {
     this.#synced = await this.#package.startSync(this.#store, options);
     await this.#until(({ phase }) => phase === "idle" || phase === "syncing");
     const ms = performance.now() - began;
+    await this.#requireRows(entities);
+    return ms;
+  }
+
+  async #requireRows(entities: number): Promise<void> {
     const { tables } = await this.#store.stats();
-    const [{ rows = 0 } = {}] = tables.filter(({ name }) => name === table);
+    const [{ rows = 0 } = {}] = tables.filter(({ name }) => name === this.#options.table);
     if (rows !== entities) throw new Error(`${rows} of ${entities} entities are here.`);
+  }
+
+  /**
+   * Starts to sync with a seed. Resolves to the milliseconds until the entities can be read.
+   * inStep() measures from the same moment.
+   */
+  async downloadSeed(seed: string): Promise<number> {
+    const { schedule = {}, table, url } = this.#options;
+    this.#began = performance.now();
+    const options = { remote: { url }, tables: { [table]: {} }, schedule, seed };
+    this.#synced = await this.#package.startSync(this.#store, options);
+    await this.#store.table(table).getEntity(partitionKey(0), entityAt(0).rowKey);
+    return performance.now() - this.#began;
+  }
+
+  /** Resolves to the milliseconds until what was written since the seed is here. */
+  async inStep(entities: number): Promise<number> {
+    await this.#until(({ lastPulledAt }) => lastPulledAt !== undefined);
+    const ms = performance.now() - this.#began;
+    await this.#requireRows(entities);
     return ms;
   }
 
