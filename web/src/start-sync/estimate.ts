@@ -57,11 +57,15 @@ export function estimateOf(
   const polls = tables.flatMap((table) => pollOf(table, pollMs, settings.poll.maxMs));
   const work = [...censuses, ...polls];
   const perDay = msPerDay * sum(work.map(({ everyMs, requests }) => requests / everyMs));
+  const msPerRequest = msPerDay / settings.transactionsPerDay;
   // With fewer requests a day, everything takes longer.
   const share = Math.min(1, settings.transactionsPerDay / perDay);
   const scannedPerMs = sum(work.map(({ everyMs, entities }) => entities / everyMs));
   const transactionsPerMonth = Math.ceil((perDay * share * msPerMonth) / msPerDay);
-  const stalenessMs = Math.max(0, ...polls.map(({ everyMs }) => everyMs)) / share;
+  // If changes have used up the requests, a poll waits for all other polls, and for one page of the
+  // comparison of each table.
+  const waitMs = (sum(polls.map(({ requests }) => requests)) + tables.length) * msPerRequest;
+  const stalenessMs = Math.max(0, ...polls.map(({ everyMs }) => Math.max(everyMs, waitMs)));
   return {
     scannedPerSecond: scannedPerMs * share * 1000,
     transactionsPerMonth,
