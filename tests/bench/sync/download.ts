@@ -105,7 +105,7 @@ function rowsOf(
   return [
     row(
       `first download of ${entities.toLocaleString("en")} entities`,
-      `≤ ${15 * million} s, ≤ ${30 * million} s`,
+      `≤ ${Number((15 * million).toFixed(3))} s, ≤ ${Number((30 * million).toFixed(3))} s`,
       `${seconds(ms)} (${(ms / 1000 / million / target).toFixed(2)} × the target)`,
     ),
     row("its pages, served to a client that drops them", "", seconds(droppedMs)),

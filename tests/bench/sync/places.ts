@@ -108,7 +108,8 @@ export class PagePlace implements Place {
   megabytes = () => memoryOf(this.#browser);
 
   async cpuMs(): Promise<number> {
-    const session = await this.#browser.target().createCDPSession();
+    const target = await this.#browser.waitForTarget((one) => one.type() === "browser");
+    const session = await target.createCDPSession();
     const { processInfo } = await session.send("SystemInfo.getProcessInfo");
     await session.detach();
     const pages = processInfo.filter(({ type }) => type === "renderer");

@@ -4,6 +4,7 @@
 
 import type { RestError, StoreError } from "../errors.ts";
 import type { StorageError } from "../storage/log-storage.ts";
+import { yieldToEventLoop } from "../util/event-loop.ts";
 import type { Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
 import type { PartLoader } from "./part-loader.ts";
@@ -43,11 +44,13 @@ export interface StagedCommit {
 }
 
 const noResponse = new Uint8Array();
+const largeCommitBytes = 100_000;
 
 export class SyncHost {
   readonly #options: SyncHostOptions;
   readonly #environment: SyncEnvironment;
   #enabling: Promise<void> | undefined;
+  #lastCommit = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
   constructor(options: SyncHostOptions, environment: SyncEnvironment) {
@@ -138,8 +141,20 @@ export class SyncHost {
   // Makes one commit, which follows the published version. `stage` stages it, and publishes it if
   // `publishes`; it may be called again after parts that it needs are loaded. Resolves when the
   // commit is published, or if there is nothing to change, to what `stage` returned. Rejects if the
-  // commit was refused, with what `stage` throws, or like a deferred write.
-  async commit<T extends StagedCommit>(
+  // commit was refused, with what `stage` throws, or like a deferred write. Several pages of a table
+  // often wait until something is stored. They are not committed in one turn of the event loop.
+  commit<T extends StagedCommit>(
+    stage: (publishes: boolean, nowMs: number) => T | PartsNeeded,
+  ): Promise<T> {
+    const made = this.#lastCommit.then(() => this.#commit(stage));
+    this.#lastCommit = made.then(
+      ({ bytes }) => (bytes >= largeCommitBytes ? yieldToEventLoop() : undefined),
+      () => {},
+    );
+    return made;
+  }
+
+  async #commit<T extends StagedCommit>(
     stage: (publishes: boolean, nowMs: number) => T | PartsNeeded,
   ): Promise<T> {
     const { queue, now, requireOpen } = this.#options;
