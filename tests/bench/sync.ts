@@ -22,6 +22,7 @@ const { values: options } = parseArgs({
     seen: { type: "string", default: "60" }, // edits that another browser shows
     only: { type: "string", default: "download,edits,seen,rest,estimate,size" },
     rounds: { type: "string", default: "3" }, // of peers
+    budget: { type: "string", default: "300" }, // seconds, of each step of a peer
     places: { type: "string", default: "node,chromium" },
     poll: { type: "string", default: "1000" },
     flags: { type: "string", default: "" }, // of Node, for example --cpu-prof
@@ -63,7 +64,11 @@ if (measured.length > 0) {
 
 if (only.includes("peers")) {
   console.error("peers…");
-  const workload = { entities: Number(options.entities ?? 20_000), edits: Number(options.edits) };
+  const workload = {
+    entities: Number(options.entities ?? 20_000),
+    edits: Number(options.edits),
+    budgetMs: 1000 * Number(options.budget),
+  };
   report("sync-peers", await comparePeers(workload, Number(options.rounds)));
 }
 

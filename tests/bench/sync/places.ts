@@ -102,6 +102,9 @@ export class PagePlace implements Place {
     await this.#page.evaluate((given) => bench.open(given), { ...options, store });
   }
 
+  /** Loads the code that the first step would load. */
+  preload = () => this.#page.evaluate(() => bench.preload());
+
   async run<N extends Step>(step: N, ...args: Parameters<Client[N]>): Promise<number> {
     const given = args as readonly never[];
     return (await this.#page.evaluate((...call) => bench.run(...call), step, given)) as number;

@@ -22,6 +22,7 @@ const names: Readonly<Record<Contender, string>> = {
   tanstack: "@tanstack/offline-transactions",
 };
 
+type AllTimes = ReadonlyMap<Contender, readonly Times[]>;
 type Values = ReadonlyMap<Contender, number>;
 
 /** Returns the table, in Markdown. */
@@ -45,16 +46,15 @@ export async function comparePeers(workload: Workload, rounds: number): Promise<
     ...rowsOf("code with brotli, of sync and store", await sizes(), kilobytes),
   ];
   const of = rounds === 1 ? "One round" : `Medians of ${rounds} rounds`;
-  return `${of}. ${versions()}.\n\n${markdownTable(["", "", "relative to entitable"], rows)}`;
+  const table = markdownTable(["", "", "relative to entitable"], rows);
+  return `${of}. ${versions()}.\n\n${table}${stopped(times)}`;
 }
 
-async function measureRounds(
-  workload: Workload,
-  rounds: number,
-): Promise<ReadonlyMap<Contender, readonly Times[]>> {
+async function measureRounds(workload: Workload, rounds: number): Promise<AllTimes> {
   const times = new Map<Contender, Times[]>(contenders.map((id) => [id, []]));
   for (let round = 0; round < rounds; ++round) {
     for (const id of shuffled(contenders, round)) {
+      if (times.get(id)?.some(({ stopped }) => stopped)) continue; // in an earlier round
       const measured = await (id === "entitable"
         ? measureEntitable(workload)
         : measurePeer(id, workload));
@@ -63,6 +63,14 @@ async function measureRounds(
     }
   }
   return times;
+}
+
+/** Returns a list of the peers that took too long. */
+function stopped(times: AllTimes): string {
+  const lines = [...times].flatMap(([id, all]) =>
+    all.flatMap(({ stopped }) => (stopped === undefined ? [] : [`- ${names[id]}: ${stopped}\n`])),
+  );
+  return lines.length === 0 ? "" : `\nStopped:\n\n${lines.join("")}`;
 }
 
 async function sizes(): Promise<Values> {

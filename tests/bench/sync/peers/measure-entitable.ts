@@ -1,5 +1,5 @@
 // One round of entitable against `entitable serve`. The store promises as much as those of the
-// peers: `relaxed`, which is IndexedDB's default.
+// peers: `relaxed`, which is IndexedDB's default. As theirs, its code is loaded before.
 
 import { partitionRows } from "../../peers/workload.ts";
 import { BenchServer } from "../bench-server.ts";
@@ -14,6 +14,7 @@ export async function measureEntitable({ entities, edits }: Workload): Promise<T
   try {
     await server.call("load", table, entities, partitionRows);
     await place.open({ url: await server.call("url"), table }, "relaxed");
+    await place.preload();
     const downloadMs = await place.run("download", entities);
     await place.run("editOffline", edits, partitionRows, editedVersion);
     requireEdits(await server.call("count", table, editedVersion), 0);

@@ -1,5 +1,6 @@
 // One round of a peer: a new remote, and a page of a new profile of Chromium.
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { Page } from "puppeteer-core";
 import { newProfile } from "../../../browser/support/browser.ts";
 import { launch } from "../../../browser/support/puppeteer.ts";
@@ -39,17 +40,41 @@ async function run(
   page: Page,
   remote: RemoteProcess,
   id: PeerId,
-  { entities, edits }: Workload,
+  { entities, edits, budgetMs }: Workload,
 ): Promise<Times> {
-  page.on("console", (message) => console.error(`${id}: ${message.text()}`));
+  const stopped = (step: string) => ({ stopped: `${step} took more than ${budgetMs / 1000} s` });
   await page.evaluate((...call) => bench.open(...call), id, await remote.call("url"));
-  const downloadMs = await page.evaluate((rows) => bench.download(rows), entities);
-  await page.evaluate((...call) => bench.editOffline(...call), edits, editedVersion);
+  const download = page.evaluate((rows) => bench.download(rows), entities);
+  const downloadMs = await within(budgetMs, download);
+  if (downloadMs === undefined) return stopped("the first download");
+  // The outbox does not read: its page fills the collection by itself.
+  const times = id === "tanstack" ? {} : { downloadMs };
+  const edit = page.evaluate((...call) => bench.editOffline(...call), edits, editedVersion);
+  const isEdited = await within(
+    budgetMs,
+    edit.then(() => true),
+  );
+  if (!isEdited) return { ...times, ...stopped("making the offline edits") };
   requireEdits(await remote.call("count", editedVersion), 0);
-  const began = await page.evaluate((rows) => bench.push(rows), edits);
-  requireEdits(await remote.call("count", editedVersion), edits);
+  const push = page.evaluate((rows) => bench.push(rows), edits);
+  const began = await within(budgetMs, push);
+  const pushed = await remote.call("count", editedVersion);
+  if (began === undefined)
+    return { ...times, ...stopped(`the push (${pushed} edits were pushed)`) };
+  requireEdits(pushed, edits);
   const pushMs = (await remote.call("lastPushAt")) - began;
   await page.evaluate(() => bench.close());
-  // The outbox does not read: its page fills the collection by itself.
-  return id === "tanstack" ? { pushMs } : { downloadMs, pushMs };
+  return { ...times, pushMs };
+}
+
+/** Resolves to undefined if the time is over before the work is done. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  const timer = new AbortController();
+  const over = delay(ms, undefined, { signal: timer.signal }).catch(() => undefined);
+  work.catch(() => {}); // it fails when its page is closed
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    timer.abort();
+  }
 }

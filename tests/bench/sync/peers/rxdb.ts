@@ -53,6 +53,7 @@ export function rxdb(): Peer {
   let database: Database;
   let collection: Collection;
   let replication: Replication;
+  let failed: Promise<never>; // the replication would repeat what failed
   let url: string;
   return {
     async open(remote) {
@@ -70,8 +71,8 @@ export function rxdb(): Peer {
         pull: { handler: pullFrom(url), batchSize: pullRows },
         push: { handler: pushTo(url), batchSize: pushRows },
       });
-      replication.error$.subscribe((error) => console.error(error.message));
-      await replication.awaitInitialReplication();
+      failed = new Promise((_, reject) => replication.error$.subscribe(reject));
+      await Promise.race([replication.awaitInitialReplication(), failed]);
       const found = await collection.count().exec();
       if (found !== rows) throw new Error(`${found} of ${rows} rows are here.`);
     },
@@ -87,7 +88,7 @@ export function rxdb(): Peer {
     },
     async push() {
       await replication.start();
-      await replication.awaitInSync();
+      await Promise.race([replication.awaitInSync(), failed]);
     },
     async close() {
       await database.close();
