@@ -1,6 +1,6 @@
 // The least that RxDB's handlers need of a server, in memory: GET /pull returns the documents that
-// changed after a checkpoint, and POST /push writes documents, if they are not in conflict. TanStack
-// pushes to the same endpoint.
+// changed after a checkpoint, and POST /push writes documents, if they are not in conflict.
+// TanStack pushes to the same endpoint.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";

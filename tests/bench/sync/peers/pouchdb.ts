@@ -1,6 +1,7 @@
-// PouchDB with the adapter on IndexedDB that its browser preset has. As its documentation recommends:
-// a live sync in both directions that is repeated after errors. Chosen here: the batches are as
-// large as entitable's. Edits are written by bulkDocs, each to a revision of its own.
+// PouchDB with the adapter on IndexedDB that its browser preset has. As its documentation
+// recommends: a live sync in both directions that is repeated after errors. Chosen here: the
+// batches are as large as entitable's. Edits are written by bulkDocs, each of them as a new
+// revision of its row.
 
 import { documentId } from "./document.ts";
 import { type Peer, pullRows, pushRows } from "./peer.ts";

@@ -1,7 +1,7 @@
 // RxDB with its free storage on IndexedDB (Dexie), and handlers that fetch. As its documentation
-// recommends: a live replication, no validation in production. Chosen here: the batches are as large
-// as entitable's, the store belongs to one tab (no election, no messages to other tabs), and the
-// pull has no stream of events, so that a push is not sent back to its client.
+// recommends: a live replication, no validation in production. Chosen here: the batches are as
+// large as entitable's, the store belongs to one tab (no election, no messages to other tabs), and
+// the pull has no stream of events, so that a push is not sent back to its client.
 
 import { documentId } from "./document.ts";
 import type { Checkpoint, Page, Pushed } from "./json-remote.ts";
