@@ -1,8 +1,7 @@
 // `entitable serve` in a process of its own.
 
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import type { ServerCalls } from "./server.ts";
+import { ServerProcess } from "./server-process.ts";
 
 export interface Requests {
   readonly all: number;
@@ -12,26 +11,9 @@ export interface Requests {
   readonly responseBytes: number;
 }
 
-export class BenchServer {
-  readonly #child: ChildProcess;
-
-  private constructor(child: ChildProcess) {
-    this.#child = child;
-  }
-
+export class BenchServer extends ServerProcess<ServerCalls> {
   static async start({ hasFeed = false } = {}): Promise<BenchServer> {
-    const child = fork(new URL("server.ts", import.meta.url), hasFeed ? ["--feed"] : []);
-    await once(child, "message");
-    return new BenchServer(child);
-  }
-
-  async call<N extends keyof ServerCalls>(
-    name: N,
-    ...args: Parameters<ServerCalls[N]>
-  ): Promise<Awaited<ReturnType<ServerCalls[N]>>> {
-    this.#child.send([name, args]);
-    const [[result]] = await once(this.#child, "message");
-    return result;
+    return new BenchServer(await ServerProcess.fork("server.ts", hasFeed ? ["--feed"] : []));
   }
 
   /** Returns the requests since an earlier time. */
@@ -44,11 +26,5 @@ export class BenchServer {
       pages: now.pages - before.pages,
       responseBytes: now.responseBytes - before.responseBytes,
     };
-  }
-
-  async stop(): Promise<void> {
-    const exited = once(this.#child, "exit");
-    this.#child.kill();
-    await exited;
   }
 }

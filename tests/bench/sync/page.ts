@@ -17,6 +17,10 @@ export const bench = {
     client = new Client({ openStore, startSync }, options);
     await client.open();
   },
+  /** Loads what startSync() would load. */
+  async preload(): Promise<void> {
+    await load("/dist/start-sync/begin.js");
+  },
   async run(step: string, args: readonly number[]): Promise<unknown> {
     longestTaskMs = 0;
     return await (client as unknown as Record<string, (...args: unknown[]) => unknown>)[step]?.(

@@ -94,10 +94,16 @@ export class PagePlace implements Place {
     return new PagePlace(profile, browser, site, await newPage(browser, site));
   }
 
-  async open(options: Omit<ClientOptions, "store">): Promise<void> {
-    const store = { name: "sync", durability: "strict", memoryLimit } as const;
+  async open(
+    options: Omit<ClientOptions, "store">,
+    durability: "strict" | "relaxed" = "strict",
+  ): Promise<void> {
+    const store = { name: "sync", durability, memoryLimit } as const;
     await this.#page.evaluate((given) => bench.open(given), { ...options, store });
   }
+
+  /** Loads the code that the first step would load. */
+  preload = () => this.#page.evaluate(() => bench.preload());
 
   async run<N extends Step>(step: N, ...args: Parameters<Client[N]>): Promise<number> {
     const given = args as readonly never[];

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { addSeed } from "../../../web/src/start-sync/seed.ts";
 import { openStore, packageFolder } from "../../web/support/package.ts";
 import { type Entity, entityAt } from "../peers/workload.ts";
+import { answerCalls } from "./answer-calls.ts";
 import type { Requests } from "./bench-server.ts";
 
 const { serve }: typeof import("../../../web/src/server/serve.ts") = await import(
@@ -84,8 +85,4 @@ const calls = {
 };
 export type ServerCalls = typeof calls;
 
-process.on("message", async ([name, args]: [keyof ServerCalls, never]) => {
-  const call = calls[name] as (...given: never[]) => unknown;
-  process.send?.([await call(...(args as never[]))]);
-});
-process.send?.("ready");
+answerCalls(calls);

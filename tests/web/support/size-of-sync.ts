@@ -55,6 +55,7 @@ async function bundle(source: string) {
 }
 
 export interface SizeOfSync {
+  readonly core: number; // loaded with a page that has only `entitable`
   readonly first: number; // loaded with the page
   readonly all: number; // with what startSync() loads, too, but for the others
   readonly feed: number; // loaded if the remote has a feed of changes
@@ -65,5 +66,6 @@ export interface SizeOfSync {
 /** In bytes. */
 export async function sizeOfSync(): Promise<SizeOfSync> {
   const [without, both] = [await bundle(core), await bundle(core + sync)];
-  return { ...both, first: both.first - without.first, all: both.all - without.all };
+  const [first, all] = [both.first - without.first, both.all - without.all];
+  return { ...both, core: without.first, first, all };
 }
