@@ -29,6 +29,8 @@ export interface Config {
   readonly repeats: boolean;
   readonly poisons: boolean;
   readonly hasFeed: boolean; // of changes
+  /** Partitions are read as a whole. "small": only if not much has changed in them. */
+  readonly consistent: "no" | "whole" | "small";
   readonly undoes: boolean; // users undo what they wrote
   readonly deletesPairs: boolean; // two rows, that are only written together
   /** "small" rejects batches of more than two operations, "picky" those with certain values. */
@@ -53,6 +55,20 @@ export interface Config {
 const policies = ["remote", "merge", "local", "resolve"] as const;
 
 export function drawConfig(scheduler: Scheduler, seed: number): Config {
+  const drawn = drawOthers(scheduler, seed);
+  return { ...drawn, consistent: consistentOf(seed, drawn) };
+}
+
+/**
+ * Not drawn, as `hasFeed`. If a range is downloaded again while it has rows, rows that have left
+ * the filter are found by the census only: slow reading makes this frequent.
+ */
+function consistentOf(seed: number, { filter, ranges }: Pick<Config, "filter" | "ranges">) {
+  if (filter === "local" && ranges === 0) return "no";
+  return seed % 17 === 9 ? "whole" : seed % 17 === 16 ? "small" : "no";
+}
+
+function drawOthers(scheduler: Scheduler, seed: number): Omit<Config, "consistent"> {
   const chance = (probability: number) => scheduler.chance(probability);
   const below = (n: number) => scheduler.below(n);
   const profile: Profile = chance(0.6) ? "azure" : chance(0.4) ? "azurite" : "cosmos";

@@ -697,4 +697,44 @@ export const mutants: readonly Mutant[] = [
       "const changes = this.#changes.take().slice(1);",
     ),
   ),
+  // ---- Whole partitions
+  mutant(
+    "takes-a-part-for-a-partition",
+    "I18",
+    9,
+    "A page that has a part of a partition is applied.",
+    edit("consistent-reading.ts", "isBegun || isOpen ? ageUnknown : sentAt", "sentAt"),
+  ),
+  mutant(
+    "applies-what-it-can",
+    "I18",
+    128,
+    "Of a partition, what was not touched is applied, and the rest is marked.",
+    edit(
+      "consistent-reading.ts",
+      'if (applied === "marked" && isReadable',
+      "if (false && isReadable",
+    ),
+  ),
+  mutant(
+    "reads-a-partition-once",
+    "I18",
+    60,
+    "Several pages count as of one moment.",
+    edit("consistent-reading.ts", "scanned.pages > 1 || unseen.length > 0", "scanned.pages < 0"),
+  ),
+  mutant(
+    "reads-members-alone",
+    "I18",
+    9,
+    "What others have written together with a member of a push comes later than the member.",
+    edit("partition-pusher.ts", "!(await this.#readOthers())", "false"),
+  ),
+  mutant(
+    "trusts-a-feed-after-a-gap",
+    "I18",
+    21123,
+    "What a feed brings is applied before that which a gap has hidden.",
+    edit("feed-follower.ts", "isAllHeld || held?.has", "held?.has"),
+  ),
 ];

@@ -49,7 +49,9 @@ export async function scanDelta(
     }
     const now = platform.now();
     await store.transact((draft) => {
-      applyPage(draft, answer.rows, sentAt, rules.keeps);
+      const { consistent, keeps } = rules;
+      if (consistent) consistent.applyPage(draft, answer, sentAt, keeps, { ...request, token });
+      else applyPage(draft, answer.rows, sentAt, keeps);
       advance(draft, range, answer, measuredFrom && { beganAt: measuredFrom, now });
       requests.clock.store(draft);
     });
