@@ -2,9 +2,9 @@
 // commit (PROTOCOL.md, Whole partitions). Only such a table loads this.
 
 import { applyAnswer } from "./apply-answer.ts";
-import { applyPage } from "./apply-page.ts";
+import { applyPage, expectRows } from "./apply-page.ts";
 import type { ConsistentReading, SyncContext } from "./context.ts";
-import { Draft, type TableView } from "./draft.ts";
+import { byCodeUnit, Draft, type TableView } from "./draft.ts";
 import type { RemoteRow } from "./hidden-tables.ts";
 import {
   isReceiptKey,
@@ -18,6 +18,8 @@ import { isUnread, type RowFilter } from "./partition-log.ts";
 import { scanPartition, sinceOf } from "./partition-scan.ts";
 import type { ReadAnswer, ScanAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
+import { allEnded, someAtOnce } from "./some-at-once.ts";
+import type { SyncStore } from "./store.ts";
 
 export interface BufferLimits {
   readonly rows: number;
@@ -27,22 +29,26 @@ export interface BufferLimits {
 const limitsDefault: BufferLimits = { rows: 10_000, bytes: 2 ** 22 };
 const readingsMax = 5;
 const failuresMax = 3; // partitions, until the rest is left for the next time
+const refusalsMax = 2; // of one key, until its partition does not wait for it any more
 const marksPerStep = 1000;
+const partitionsPerStep = 100;
 /** An answer of this age is older than everything that the store knows. */
 const ageUnknown = -1;
 
 type Rows = ReadonlyMap<Key, RemoteRow | undefined>; // undefined: the entity is absent
 
-/** `limits`: of what is read of one partition until it is applied. */
+/** Of one table. `limits`: of what is read of one partition until it is applied. */
 export function consistentReading(limits: BufferLimits = limitsDefault): ConsistentReading {
-  const readPartition: ConsistentReading["readPartition"] = (context, requests, partition) =>
-    readTogether({ context, requests, partition, limits });
+  const refusals = new Map<Key, number>();
   return {
     applyPage: applyWholePartitions,
     heldPartitions,
-    readPartition,
+    readPartition: async (context, requests, partition) =>
+      (await readTogether({ context, requests, partition, limits, refusals })) !== "failed",
     readMarked: (context, requests) =>
-      readMarked(context, (partition) => readPartition(context, requests, partition)),
+      readMarked(context, (partition) =>
+        readTogether({ context, requests, partition, limits, refusals }),
+      ),
   };
 }
 
@@ -65,6 +71,7 @@ const applyWholePartitions: ConsistentReading["applyPage"] = (
   }
   const { from, to } = request.range;
   const partitions = [...byPartition(rows)];
+  expectRows(draft, rows);
   for (const [index, [partition, changed]] of partitions.entries()) {
     const whole = partitionRange(partition);
     const isBegun = request.token === undefined ? from > whole.from : index === 0;
@@ -145,59 +152,86 @@ interface Reading {
   readonly requests: Requests;
   readonly partition: Partition;
   readonly limits: BufferLimits;
+  /** How often keys could not be read although the remote answered other requests. */
+  readonly refusals: Map<Key, number>;
 }
 
-/** Resolves to whether all of it could be read and applied. */
-async function readTogether(reading: Reading): Promise<boolean> {
+/** What was applied. "partly": but for keys of which the remote refuses to tell anything. */
+type Extent = "wholly" | "partly" | "failed";
+
+async function readTogether(reading: Reading): Promise<Extent> {
   const { context, requests } = reading;
   const { rules, store } = context;
   for (let readings = 0; readings < readingsMax; ++readings) {
     const sentAt = await requests.beginRead();
     const read = await readMoment(reading);
-    if (read === "failed") return false;
+    if (read === "failed") return "failed";
     if (read === "tooLarge") return await readInPages(reading);
     if (read === "changed") continue;
     const isApplied = await store.transact((draft) => {
       requests.clock.store(draft);
+      draft.expect([...read.rows.keys()].sort(byCodeUnit));
       return applyTogether(draft, read.rows, sentAt, rules.keeps, read.left);
     });
-    if (isApplied) return true;
+    if (isApplied) return read.isPart ? "partly" : "wholly";
   }
-  return false;
+  // It is written all the time.
+  await requests.waitAfter({ kind: "failed" }, readingsMax);
+  return "failed";
 }
 
 interface Moment {
   readonly rows: Rows;
   readonly left: ReadonlySet<Key>;
+  /** Some of `left` could not be read, and perhaps can be later. */
+  readonly isPart: boolean;
 }
 
 /**
  * Reads what has changed in the partition, and the marked keys that are not among it. One page is
  * of one moment. More are if they are the same when they are read again: then all of it was there
- * between the two readings.
+ * between the two readings. Cosmos DB does not say that a page is, so it is read twice, too.
  */
 async function readMoment(reading: Reading): Promise<Moment | "failed" | "tooLarge" | "changed"> {
-  const { context, partition } = reading;
+  const { context, partition, refusals } = reading;
+  const { hasTimestampFilter, staleReadMs } = context.remote.traits;
   const scanned = await readChanges(reading);
   if (typeof scanned === "string") return scanned;
   const marked = await markedKeys(context, partition);
   const unseen = marked.filter((key) => !scanned.rows.has(key));
-  const rows = new Map<Key, RemoteRow | undefined>(scanned.rows);
-  const left = new Set<Key>();
-  for (const key of unseen) {
-    const answer = await readKey(reading, key);
-    if (answer.kind === "found") rows.set(key, answer.row);
-    else if (answer.kind === "absent") rows.set(key, undefined);
-    else if (answer.kind === "forbidden") left.add(key);
-    else return "failed";
-  }
-  if (scanned.pages > 1 || unseen.length > 0) {
-    await context.platform.sleep(context.remote.traits.staleReadMs);
+  const single = await readKeys(reading, unseen);
+  if (scanned.pages > 1 || unseen.length > 0 || !hasTimestampFilter) {
+    await context.platform.sleep(staleReadMs);
     const again = await readChanges(reading);
     if (typeof again === "string") return again;
     if (!haveSameVersions(scanned.rows, again.rows)) return "changed";
   }
-  return { rows, left };
+  for (const key of single.refused) refusals.set(key, (refusals.get(key) ?? 0) + 1);
+  const isWaiting = single.refused.some((key) => (refusals.get(key) as number) < refusalsMax);
+  if (isWaiting) return "failed";
+  return {
+    rows: new Map([...scanned.rows, ...single.rows]),
+    left: new Set([...single.forbidden, ...single.refused]),
+    isPart: single.refused.length > 0,
+  };
+}
+
+/** Reads keys one by one: only so is it known that an entity is absent. */
+async function readKeys(reading: Reading, keys: readonly Key[]) {
+  const rows = new Map<Key, RemoteRow | undefined>();
+  const forbidden: Key[] = [];
+  const refused: Key[] = [];
+  const read = async (key: Key) => {
+    const answer = await readKey(reading, key);
+    if (answer.kind === "found") rows.set(key, answer.row);
+    else if (answer.kind === "absent") rows.set(key, undefined);
+    else if (answer.kind === "forbidden") forbidden.push(key);
+    else refused.push(key);
+    return true;
+  };
+  await allEnded(someAtOnce(keys, read));
+  for (const key of rows.keys()) reading.refusals.delete(key);
+  return { rows, forbidden, refused };
 }
 
 const readKey = ({ context, requests }: Reading, key: Key) =>
@@ -236,21 +270,19 @@ async function readChanges({ context, requests, partition, limits }: Reading) {
 }
 
 /** What has changed is too much for one commit: it is applied as it comes. */
-async function readInPages(reading: Reading): Promise<boolean> {
+async function readInPages(reading: Reading): Promise<Extent> {
   const { context, partition, requests } = reading;
   const { remote, rules, store } = context;
   const isScanned =
     !remote.traits.hasTimestampFilter || (await scanPartition(context, requests, partition));
-  if (!isScanned) return false;
-  for (const key of await markedKeys(context, partition)) {
-    const sentAt = await requests.beginRead();
-    const answer = await readKey(reading, key);
-    if (answer.kind === "forbidden") continue;
-    if (answer.kind !== "found" && answer.kind !== "absent") return false;
-    const row = answer.kind === "found" ? answer.row : undefined;
-    await store.transact((draft) => applyAnswer(draft, key, row, sentAt, rules.keeps));
-  }
-  return true;
+  if (!isScanned) return "failed";
+  const keys = await markedKeys(context, partition);
+  const sentAt = await requests.beginRead();
+  const { rows, refused } = await readKeys(reading, keys);
+  await store.transact((draft) => {
+    for (const [key, row] of rows) applyAnswer(draft, key, row, sentAt, rules.keeps);
+  });
+  return refused.length > 0 ? "partly" : "wholly";
 }
 
 // ---- Marks -------------------------------------------------------------------------------------
@@ -258,21 +290,39 @@ async function readInPages(reading: Reading): Promise<boolean> {
 /** Reads the partitions that have marked keys. Resolves to whether all of them could be read. */
 async function readMarked(
   { store }: SyncContext,
-  readPartition: (partition: Partition) => Promise<boolean>,
+  readPartition: (partition: Partition) => Promise<Extent>,
 ): Promise<boolean> {
   let failures = 0;
+  let areAllRead = true;
+  const isRead = async (partition: Partition): Promise<boolean> => {
+    if (failures >= failuresMax) return false;
+    const extent = await readPartition(partition);
+    if (extent === "failed") failures += 1;
+    return extent === "wholly";
+  };
   for (let from: Key | undefined = ""; from !== undefined; ) {
-    const first: KeyRange = { from };
-    const { keys, next } = await store.read((view) => someMarkedKeys(view, first, 1));
-    from = next;
-    const [key] = keys;
-    if (key === undefined) continue;
-    const partition = partitionOf(key);
-    if (!(await readPartition(partition))) failures += 1;
-    if (failures === failuresMax) return false;
-    from = partitionRange(partition).to;
+    const marked = await markedPartitions(store, from);
+    if (!(await allEnded(someAtOnce(marked.partitions, isRead)))) areAllRead = false;
+    if (failures >= failuresMax) return false;
+    from = marked.next;
   }
-  return failures === 0;
+  return areAllRead;
+}
+
+/** Returns the first partitions with marked keys that are to be read, and where to continue. */
+async function markedPartitions(store: SyncStore, first: Key) {
+  const partitions: Partition[] = [];
+  let next: Key | undefined = first;
+  while (next !== undefined && partitions.length < partitionsPerStep) {
+    const from: Key = next;
+    const marked = await store.read((view) => someMarkedKeys(view, { from }, 1));
+    const [key] = marked.keys;
+    next = marked.next;
+    if (key === undefined) continue;
+    partitions.push(partitionOf(key));
+    next = partitionRange(partitionOf(key)).to;
+  }
+  return { partitions, next };
 }
 
 async function markedKeys({ store }: SyncContext, partition: Partition): Promise<Key[]> {

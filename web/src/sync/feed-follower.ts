@@ -31,6 +31,7 @@ export interface FollowerEvents {
 const rowsPerStep = 1000; // bounds the time of one turn of the event loop
 const doubtfulMax = 100;
 const orderedMax = 10_000;
+const beforeAll = -1; // a commit since which every key was touched
 const storeIdleMs = 60_000; // until a position is stored that moves without changes
 
 export class FeedFollower {
@@ -271,12 +272,14 @@ export class FeedFollower {
     // What a gap has hidden may belong to what comes after it.
     const isAllHeld = held !== undefined && !this.#isComplete;
     for (const [key, row] of step) {
-      const sentAt = isAllHeld || held?.has(partitionOf(key)) ? -1 : sentAtOf(key); // -1: to be marked
+      const isHeld = isAllHeld || held?.has(partitionOf(key));
+      const sentAt = isHeld ? beforeAll : sentAtOf(key);
       const applied = applyFeedChange(draft, key, row, sentAt, rules.keeps);
       if (applied === "applied") ordered.set(key, draft.nextCommit);
       if (applied === "known") ordered.set(key, draft.commit);
       if (applied === "marked") hasMarks = true;
-      if (applied === "marked" && draft.get("bases", key) === undefined) doubtful += 1;
+      if (applied !== "marked" || isAllHeld) continue;
+      if (draft.get("bases", key) === undefined) doubtful += 1;
     }
     const now = platform.now().monotonicMs;
     const progress = this.#progress as FeedProgress;
