@@ -5,6 +5,7 @@ import type { Conflict, ConflictAnswer } from "../../web/src/sync/conflict.ts";
 import { consistentReading } from "../../web/src/sync/consistent-reading.ts";
 import type { KeyRange } from "../../web/src/sync/keys.ts";
 import type { RowFilter } from "../../web/src/sync/partition-log.ts";
+import { plainReading } from "../../web/src/sync/plain-reading.ts";
 import { Client, type ClientRules, type World } from "./client.ts";
 import { type Config, drawConfig } from "./config.ts";
 import { type Counts, Ledger } from "./ledger.ts";
@@ -140,7 +141,7 @@ function rulesOf(world: World, config: Config, keeps: RowFilter): ClientRules {
 
 function readingOf({ consistent }: Config): ClientRules["consistent"] {
   if (consistent === "no") return undefined;
-  return consistentReading({ rows: consistent === "small" ? 2 : 1000, bytes: 1 });
+  return consistentReading(plainReading, { rows: consistent === "small" ? 2 : 1000, bytes: 1 });
 }
 
 const rangesOf = (count: number): KeyRange[] => {

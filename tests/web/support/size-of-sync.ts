@@ -42,8 +42,9 @@ async function bundle(source: string) {
   const isOfWorkers = ({ path }: { path: string }) => hasInput(path, /worker-store-sync/);
   const ofOptions = /(seed|table-filter|row-filter|estimate)\.js$/;
   const isOfOptions = ({ path }: { path: string }) => hasInput(path, ofOptions);
-  const isOfAll = (file: { path: string }) =>
-    !isOfFeed(file) && !isOfWorkers(file) && !isOfOptions(file);
+  const isOfConsistent = ({ path }: { path: string }) => hasInput(path, /consistent-reading\.js$/);
+  const apart = [isOfFeed, isOfWorkers, isOfOptions, isOfConsistent];
+  const isOfAll = (file: { path: string }) => !apart.some((isOf) => isOf(file));
   const sizeOf = (files: typeof outputFiles) => brotli(files.map((file) => file.contents));
   return {
     first: sizeOf(outputFiles.filter(isFirst)),
@@ -51,6 +52,7 @@ async function bundle(source: string) {
     feed: sizeOf(outputFiles.filter(isOfFeed)),
     worker: sizeOf(outputFiles.filter(isOfWorkers)),
     options: sizeOf(outputFiles.filter(isOfOptions)),
+    consistent: sizeOf(outputFiles.filter(isOfConsistent)),
   };
 }
 
@@ -60,6 +62,7 @@ export interface SizeOfSync {
   readonly feed: number; // loaded if the remote has a feed of changes
   readonly worker: number; // loaded if the store is in a worker
   readonly options: number; // loaded if a seed, a filter or estimate() is used
+  readonly consistent: number; // loaded if whole partitions are read
 }
 
 /** In bytes. */

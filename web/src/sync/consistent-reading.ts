@@ -2,9 +2,8 @@
 // commit (PROTOCOL.md, Whole partitions). Only such a table loads this.
 
 import { applyAnswer } from "./apply-answer.ts";
-import { applyPage, expectRows } from "./apply-page.ts";
 import type { ConsistentReading, SyncContext } from "./context.ts";
-import { byCodeUnit, Draft, type TableView } from "./draft.ts";
+import type { Draft, TableView } from "./draft.ts";
 import type { RemoteRow } from "./hidden-tables.ts";
 import {
   isReceiptKey,
@@ -15,10 +14,9 @@ import {
   partitionRange,
 } from "./keys.ts";
 import { isUnread, type RowFilter } from "./partition-log.ts";
-import { scanPartition, sinceOf } from "./partition-scan.ts";
+import type { PlainReading } from "./plain-reading.ts";
 import type { ReadAnswer, ScanAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
-import { allEnded, someAtOnce } from "./some-at-once.ts";
 import type { SyncStore } from "./store.ts";
 
 export interface BufferLimits {
@@ -38,16 +36,23 @@ const ageUnknown = -1;
 type Rows = ReadonlyMap<Key, RemoteRow | undefined>; // undefined: the entity is absent
 
 /** Of one table. `limits`: of what is read of one partition until it is applied. */
-export function consistentReading(limits: BufferLimits = limitsDefault): ConsistentReading {
-  const refusals = new Map<Key, number>();
+export function consistentReading(
+  plain: PlainReading,
+  limits: BufferLimits = limitsDefault,
+): ConsistentReading {
+  const shared = { plain, limits, refusals: new Map<Key, number>() };
   return {
-    applyPage: applyWholePartitions,
+    applyPage: (draft, rows, sentAt, keeps, asked, next) => {
+      // The first download is applied as it comes.
+      const apply = asked.since === undefined ? plain.applyPage : applyWholePartitions;
+      apply(draft, rows, sentAt, keeps, asked, next);
+    },
     heldPartitions,
     readPartition: async (context, requests, partition) =>
-      (await readTogether({ context, requests, partition, limits, refusals })) !== "failed",
+      (await readTogether({ ...shared, context, requests, partition })) !== "failed",
     readMarked: (context, requests) =>
-      readMarked(context, (partition) =>
-        readTogether({ context, requests, partition, limits, refusals }),
+      readMarked(context, plain, (partition) =>
+        readTogether({ ...shared, context, requests, partition }),
       ),
   };
 }
@@ -60,28 +65,32 @@ export function consistentReading(limits: BufferLimits = limitsDefault): Consist
  */
 const applyWholePartitions: ConsistentReading["applyPage"] = (
   draft,
-  { rows, token },
+  rows,
   sentAt,
   keeps,
-  request,
+  { range: { from, to }, token },
+  next,
 ) => {
-  if (request.since === undefined) {
-    applyPage(draft, rows, sentAt, keeps); // the first download
-    return;
-  }
-  const { from, to } = request.range;
   const partitions = [...byPartition(rows)];
-  expectRows(draft, rows);
+  expect(
+    draft,
+    rows.map(({ key }) => key),
+  );
   for (const [index, [partition, changed]] of partitions.entries()) {
     const whole = partitionRange(partition);
-    const isBegun = request.token === undefined ? from > whole.from : index === 0;
+    const isBegun = token === undefined ? from > whole.from : index === 0;
     const isOpen =
-      token === undefined
+      next === undefined
         ? to !== undefined && to < (whole.to as Key)
         : index === partitions.length - 1;
     applyTogether(draft, changed, isBegun || isOpen ? ageUnknown : sentAt, keeps);
   }
 };
+
+/** These keys will be read next. */
+function expect(draft: Draft, keys: readonly Key[]): void {
+  draft.expect([...keys].sort());
+}
 
 function byPartition(
   rows: readonly { readonly key: Key; readonly row: RemoteRow }[],
@@ -124,7 +133,7 @@ function heldPartitions(
   keeps: RowFilter,
   left: ReadonlySet<Key> = new Set(),
 ): Set<Partition> {
-  const trial = new Draft(draft);
+  const trial = draft.trial();
   const held = new Set<Partition>();
   const changed = new Set(left);
   for (const [key, row] of changes) {
@@ -151,6 +160,7 @@ interface Reading {
   readonly context: SyncContext;
   readonly requests: Requests;
   readonly partition: Partition;
+  readonly plain: PlainReading;
   readonly limits: BufferLimits;
   /** How often keys could not be read although the remote answered other requests. */
   readonly refusals: Map<Key, number>;
@@ -170,7 +180,7 @@ async function readTogether(reading: Reading): Promise<Extent> {
     if (read === "changed") continue;
     const isApplied = await store.transact((draft) => {
       requests.clock.store(draft);
-      draft.expect([...read.rows.keys()].sort(byCodeUnit));
+      expect(draft, [...read.rows.keys()]);
       return applyTogether(draft, read.rows, sentAt, rules.keeps, read.left);
     });
     if (isApplied) return read.isPart ? "partly" : "wholly";
@@ -218,6 +228,7 @@ async function readMoment(reading: Reading): Promise<Moment | "failed" | "tooLar
 
 /** Reads keys one by one: only so is it known that an entity is absent. */
 async function readKeys(reading: Reading, keys: readonly Key[]) {
+  const { plain, refusals } = reading;
   const rows = new Map<Key, RemoteRow | undefined>();
   const forbidden: Key[] = [];
   const refused: Key[] = [];
@@ -229,8 +240,8 @@ async function readKeys(reading: Reading, keys: readonly Key[]) {
     else refused.push(key);
     return true;
   };
-  await allEnded(someAtOnce(keys, read));
-  for (const key of rows.keys()) reading.refusals.delete(key);
+  await plain.allEnded(plain.someAtOnce(keys, read));
+  for (const key of rows.keys()) refusals.delete(key);
   return { rows, forbidden, refused };
 }
 
@@ -245,13 +256,13 @@ function haveSameVersions(a: ReadonlyMap<Key, RemoteRow>, b: ReadonlyMap<Key, Re
  * Reads the rows of the partition with a new Timestamp; if the remote cannot tell, all of them.
  * During the first download, no rows: it brings them.
  */
-async function readChanges({ context, requests, partition, limits }: Reading) {
+async function readChanges({ context, requests, partition, plain, limits }: Reading) {
   const { remote, rules, store } = context;
   const range = partitionRange(partition);
   const rows = new Map<Key, RemoteRow>();
   let since: bigint | undefined;
   if (remote.traits.hasTimestampFilter) {
-    since = await store.read((view) => sinceOf(view, range, rules.ranges, rules.overlapMs));
+    since = await store.read((view) => plain.sinceOf(view, range, rules.ranges, rules.overlapMs));
     if (since === undefined) return { rows, pages: 0 };
   }
   const request = { range, since, keysOnly: false, isFiltered: rules.sendsFilter };
@@ -271,10 +282,10 @@ async function readChanges({ context, requests, partition, limits }: Reading) {
 
 /** What has changed is too much for one commit: it is applied as it comes. */
 async function readInPages(reading: Reading): Promise<Extent> {
-  const { context, partition, requests } = reading;
+  const { context, partition, plain, requests } = reading;
   const { remote, rules, store } = context;
   const isScanned =
-    !remote.traits.hasTimestampFilter || (await scanPartition(context, requests, partition));
+    !remote.traits.hasTimestampFilter || (await plain.scanPartition(context, requests, partition));
   if (!isScanned) return "failed";
   const keys = await markedKeys(context, partition);
   const sentAt = await requests.beginRead();
@@ -290,6 +301,7 @@ async function readInPages(reading: Reading): Promise<Extent> {
 /** Reads the partitions that have marked keys. Resolves to whether all of them could be read. */
 async function readMarked(
   { store }: SyncContext,
+  { allEnded, someAtOnce }: PlainReading,
   readPartition: (partition: Partition) => Promise<Extent>,
 ): Promise<boolean> {
   let failures = 0;

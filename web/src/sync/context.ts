@@ -7,7 +7,7 @@ import type { RemoteRow } from "./hidden-tables.ts";
 import type { Key, KeyRange, Partition } from "./keys.ts";
 import type { RowFilter } from "./partition-log.ts";
 import type { PushRules } from "./plan-push.ts";
-import type { Remote, ScanAnswer, ScanRequest } from "./remote.ts";
+import type { Remote, ScannedRow, ScanRequest } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 import type { Platform, SyncStore } from "./store.ts";
 
@@ -34,13 +34,14 @@ export interface SyncRules extends PushRules {
 
 /** How whole partitions are read (consistent-reading.ts). */
 export interface ConsistentReading {
-  /** Applies a page of a scan by Timestamp. `request`: that of the page. */
+  /** Applies a page of a scan by Timestamp. `asked`: its request. `next`: the next one's token. */
   applyPage(
     draft: Draft,
-    page: ScanAnswer & { kind: "page" },
+    rows: readonly ScannedRow[],
     sentAt: number,
     keeps: RowFilter,
-    request: ScanRequest,
+    asked: ScanRequest,
+    next: string | undefined,
   ): void;
   /** Returns the partitions of which not all of these changes can be applied. */
   heldPartitions(

@@ -233,7 +233,7 @@ export class PartitionPusher {
       ({ evidence, etag } = receipt);
     }
     const observations = await readMembers(this.#context, this.#requests, push);
-    if (observations === undefined || !(await this.#readOthers())) return;
+    if (observations === undefined) return;
     const outcome = decideOutcome(push, observations, evidence, wasOver);
     const { lastRead } = state;
     state.lastRead = observations;
@@ -251,14 +251,6 @@ export class PartitionPusher {
       const { rejection } = refusal ?? {};
       await this.#finish(state, outcome, observations, { rejection, etag });
     }
-  }
-
-  /** What others have written together with a member is here before the member's version is. */
-  async #readOthers(): Promise<boolean> {
-    const { consistent } = this.#context.rules;
-    return (
-      (await consistent?.readPartition(this.#context, this.#requests, this.#partition)) ?? true
-    );
   }
 
   async #finish(
