@@ -34,10 +34,13 @@ async function bundle(source: string) {
   };
   visit(outputs.find(([, { entryPoint }]) => entryPoint?.endsWith("page.js"))?.[0] ?? "");
   const isFirst = ({ path }: { path: string }) => [...first].some((name) => name.endsWith(path));
-  const hasInput = (path: string, pattern: RegExp) => {
-    const inputs = outputs.find(([name]) => name.endsWith(path))?.[1].inputs ?? {};
-    return Object.keys(inputs).some((name) => pattern.test(name));
-  };
+  const inputsOf = (path: string) =>
+    Object.keys(outputs.find(([name]) => name.endsWith(path))?.[1].inputs ?? {});
+  const hasInput = (path: string, pattern: RegExp) =>
+    inputsOf(path).some((name) => pattern.test(name));
+  // Names of chunks are hashes. In their order, the same code could differ by 100 bytes.
+  const orderOf = ({ path }: { path: string }) => inputsOf(path).join();
+  outputFiles.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
   const isOfFeed = ({ path }: { path: string }) => hasInput(path, /(feed-work|account-feed)\.js$/);
   const isOfWorkers = ({ path }: { path: string }) => hasInput(path, /worker-store-sync/);
   const ofOptions = /(seed|table-filter|row-filter|estimate)\.js$/;

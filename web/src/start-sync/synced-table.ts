@@ -1,6 +1,6 @@
 // One table that is synced: its session, and what waits.
 
-import { missingCodeError } from "../errors.ts";
+import { loadedCode } from "../errors.ts";
 import type { SyncHost } from "../host/sync-host.ts";
 import { partitionOf } from "../sync/keys.ts";
 import type { RowFilter } from "../sync/partition-log.ts";
@@ -105,12 +105,8 @@ async function changeFilter(
   if (before !== filter) await (await filterCode()).changeFilter(store, filter, matches);
 }
 
-const filterCode = () => import("./table-filter.ts").catch(throwMissing);
-const consistentCode = () => import("../sync/consistent-reading.ts").catch(throwMissing);
-
-function throwMissing(cause: unknown): never {
-  throw missingCodeError(cause);
-}
+const filterCode = () => loadedCode(import("./table-filter.ts"));
+const consistentCode = () => loadedCode(import("../sync/consistent-reading.ts"));
 
 function keepsOf({ partitions }: TableSettings, matches: RowFilter | undefined): RowFilter {
   if (partitions === undefined) return matches ?? (() => true);
