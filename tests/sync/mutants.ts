@@ -719,22 +719,26 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "reads-a-partition-once",
     "I18",
-    60,
+    9,
     "Several pages count as of one moment.",
-    edit("consistent-reading.ts", "scanned.pages > 1 || unseen.length > 0", "scanned.pages < 0"),
+    edit(
+      "consistent-reading.ts",
+      "scanned.pages > 1 || unseen.length > 0 || !hasTimestampFilter",
+      "scanned.pages < 0",
+    ),
   ),
   mutant(
     "reads-members-alone",
     "I18",
     9,
     "What others have written together with a member of a push comes later than the member.",
-    edit("partition-pusher.ts", "!(await this.#readOthers())", "false"),
+    edit("read-back.ts", "await rules.consistent?.readPartition(", "await (async (..._) => true)("),
   ),
   mutant(
     "trusts-a-feed-after-a-gap",
     "I18",
-    21123,
+    25543,
     "What a feed brings is applied before that which a gap has hidden.",
-    edit("feed-follower.ts", "isAllHeld || held?.has", "held?.has"),
+    edit("feed-follower.ts", "= isAllHeld || held", "= held"),
   ),
 ];
