@@ -17,7 +17,7 @@ interface Batch {
 /** What the checks know about one process of a client. */
 interface Reader {
   readonly ranges: readonly KeyRange[];
-  /** Keys that became clean while they were marked: they are as they were when they were written. */
+  /** Keys that became clean while they were marked: they are as when they were written. */
   readonly unread: Set<Key>;
   /** Only later batches are read as a whole. Undefined: the table is not downloaded. */
   downloadedAt: number | undefined;
