@@ -485,8 +485,8 @@ export const mutants: readonly Mutant[] = [
     ),
     edit(
       "partition-log.ts",
-      "if (row === undefined || !keeps(key, row.properties))",
-      "if (row === undefined)",
+      "const isKept = row !== undefined && this.keeps(key, row.properties);",
+      "const isKept = row !== undefined;",
     ),
   ),
   mutant(
