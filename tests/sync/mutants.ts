@@ -566,8 +566,8 @@ export const mutants: readonly Mutant[] = [
     "The position of a scan is stored before the rows of its page.",
     edit(
       "delta.ts",
-      "    await store.transact((draft) => {\n      applyPage(",
-      '    await store.transact((draft) => advance(draft, range, answer, undefined));\n    await platform.sleep(1);\n    await store.transact((draft) => {\n      if (draft.get("scans", range.from)?.delta === undefined) updateScanState(draft, range, { delta });\n      applyPage(',
+      "    await store.transact((draft) => {\n      apply(",
+      '    await store.transact((draft) => advance(draft, range, answer, undefined));\n    await platform.sleep(1);\n    await store.transact((draft) => {\n      if (draft.get("scans", range.from)?.delta === undefined) updateScanState(draft, range, { delta });\n      apply(',
     ),
   ),
   mutant(
