@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-busy-for-not-executed",
     "I2b I3",
-    50,
+    107,
     "429 and 503 with Retry-After count as not executed.",
     edit(
       "partition-pusher.ts",
@@ -223,7 +223,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "stores-receipt-early",
     "I3",
-    519,
+    1470,
     "The receipt's new ETag is stored before the push is settled.",
     edit(
       "partition-pusher.ts",
@@ -641,14 +641,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-a-feed-for-the-newest",
     "I8 I9",
-    297,
+    635,
     "A change that a feed brings counts as newer than all that the client knows.",
     edit("feed-follower.ts", "Math.max(this.#sentAt, this.#ordered.get(key) ?? 0)", "draft.commit"),
   ),
   mutant(
     "applies-before-the-head",
     "I8",
-    11,
+    37,
     "What a feed brings of the time before the request is applied one by one.",
     edit("feed-follower.ts", "if (!isBehind && this.#expected", "if (this.#expected"),
   ),
