@@ -655,7 +655,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "overlooks-gaps",
     "I8 I12 I15",
-    297,
+    12842,
     "A feed is complete although a table was deleted whose rows it has not named.",
     edit(
       "feed-follower.ts",
