@@ -107,6 +107,7 @@ export class Client {
     const store = this.#disk.open();
     this.#world.ledger.onOpened(store);
     const rules = { ...this.#rules, ranges: this.#rules.drawRanges() };
+    this.#world.ledger.whole.onOpened(this.id, store, rules.ranges);
     return new Process(this, this.#world, rules, store);
   }
 

@@ -29,6 +29,8 @@ export interface Config {
   readonly repeats: boolean;
   readonly poisons: boolean;
   readonly hasFeed: boolean; // of changes
+  /** Partitions are read as a whole. "small": only if not much has changed in them. */
+  readonly consistent: "no" | "whole" | "small";
   readonly undoes: boolean; // users undo what they wrote
   readonly deletesPairs: boolean; // two rows, that are only written together
   /** "small" rejects batches of more than two operations, "picky" those with certain values. */
@@ -87,6 +89,7 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     poisons: chance(0.2),
     // Not drawn, so that all other seeds still give the same events, also those of mutants.
     hasFeed: profile === "azure" && seed % 13 === 11 && seed % 7 !== 1,
+    consistent: seed % 17 === 9 ? "whole" : seed % 17 === 16 ? "small" : "no",
     undoes: seed % 11 === 9,
     deletesPairs: seed % 17 === 5 && seed % 11 !== 9, // an undone half of a pair is a half
     proxy: chance(0.8) ? "none" : chance(0.5) ? "small" : "picky",

@@ -2,8 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { consistentReading } from "../../web/src/sync/consistent-reading.ts";
+import type { SyncRules } from "../../web/src/sync/context.ts";
 import { FeedFollower } from "../../web/src/sync/feed-follower.ts";
 import type { FeedState, RemoteRow } from "../../web/src/sync/hidden-tables.ts";
+import { plainReading } from "../../web/src/sync/plain-reading.ts";
 import type { FeedAnswer, FeedEvent, OpenFeedAnswer } from "../../web/src/sync/remote.ts";
 import { fill, key, remoteRow, type Scripted, scripted } from "./scripted.ts";
 
@@ -69,8 +72,8 @@ class World {
     this.follower = new FeedFollower(scripted.context, scripted.requests, events);
   }
 
-  static async open(): Promise<World> {
-    return new World(await scripted());
+  static async open(rules?: Partial<SyncRules>): Promise<World> {
+    return new World(await scripted(rules));
   }
 
   /** Lets promises settle, and commits be stored. */
@@ -349,6 +352,50 @@ test("what was read before a gap does not make the feed complete", async () => {
   assert.equal(world.follower.isComplete, false);
   await world.follower.complete(world.follower.gap);
   assert.equal(world.follower.isComplete, true);
+});
+
+describe("if whole partitions are read, a feed", () => {
+  const open = () => World.open({ consistent: consistentReading(plainReading) });
+  const commitOf = (names: readonly string[]): FeedEvent => ({
+    sequence: 6n,
+    changes: names.map((name) => ({ key: key(name), row: remoteRow(6, "e6") })),
+  });
+
+  test("brings more than a step in one commit", async () => {
+    const world = await open();
+    const names = Array.from({ length: 1500 }, (_, index) => `n${index}`);
+    const feed = new ScriptedFeed(5n);
+    await world.begin(feed);
+    await world.follower.complete(world.follower.gap);
+    const before = world.scripted.store.commit;
+    feed.send(commitOf(names));
+    await world.settle();
+    assert.equal(world.scripted.store.commit, before + 1);
+    assert.deepEqual([world.value("n0"), world.value("n1499"), world.marks], [6, 6, 0]);
+  });
+
+  test("brings only marks of a partition of which a key was touched", async () => {
+    const world = await open();
+    const feed = new ScriptedFeed(5n);
+    await world.begin(feed);
+    await world.follower.complete(world.follower.gap);
+    fill(world.scripted, ["1"]);
+    feed.send(commitOf(["1", "2"]));
+    await world.settle();
+    assert.deepEqual([world.isMarked("1"), world.isMarked("2"), world.marks], [true, true, 1]);
+  });
+
+  test("brings only marks until all was read, and is not renewed for them", async () => {
+    const world = await open();
+    const names = Array.from({ length: 150 }, (_, index) => `n${index}`);
+    const feed = new ScriptedFeed(5n);
+    await world.begin(feed);
+    feed.send(commitOf(names));
+    await world.settle();
+    assert.equal(world.isMarked("n0") && world.isMarked("n149"), true);
+    assert.equal(world.value("n0"), undefined);
+    assert.equal(world.follower.isCaughtUp, true);
+  });
 });
 
 test("a connection is renewed when many keys had to be marked", async () => {

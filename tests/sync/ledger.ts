@@ -23,6 +23,7 @@ import { type Commit, type FakeStore, idOf } from "./fake-store.ts";
 import type { FedChange, RemoteFeed } from "./remote-feed.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Execution, HistoryEntry, WeakTable } from "./weak-table.ts";
+import { WholeBatches } from "./whole-batches.ts";
 
 export class Violation extends Error {}
 
@@ -72,6 +73,7 @@ export class Ledger {
   /** The last delete of a key by each client. */
   readonly #deletes = new Map<Key, Map<string, number>>();
   feed: RemoteFeed | undefined;
+  readonly whole: WholeBatches;
   readonly counts: Counts = {
     acknowledged: 0,
     applied: 0,
@@ -85,6 +87,7 @@ export class Ledger {
     this.#scheduler = scheduler;
     this.#config = config;
     this.#table = table;
+    this.whole = new WholeBatches(table, config, (text) => this.fail("I18", text));
   }
 
   fail(invariant: string, text: string): void {
@@ -116,6 +119,7 @@ export class Ledger {
     }
     this.#checkPairs(who);
     this.#executions += 1;
+    this.whole.onExecuted(operations);
     if (batch) this.#checkOrder(batch);
     for (const { key, kind } of operations) if (kind === "delete") this.#addDelete(key, who);
   }
@@ -233,6 +237,7 @@ export class Ledger {
       this.#checkKnowledge(client, store, key);
     }
     if (feedState) this.#checkFeed(client, store, feedState);
+    this.whole.onCommit(client, store, puts);
   }
 
   /** I1: dirty means pending, and a dirty row is its Base with the pending operations. */
@@ -424,7 +429,7 @@ function claimOf(
 }
 
 /** In Azurite, two versions can have the same ETag, and no client can tell one from the other. */
-function newestWith(history: readonly HistoryEntry[], claim: RemoteRow): Known | undefined {
+export function newestWith(history: readonly HistoryEntry[], claim: RemoteRow): Known | undefined {
   const versions = history.filter(
     ({ row }) => row?.etag === claim.etag && row.timestamp === claim.timestamp,
   );

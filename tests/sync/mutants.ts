@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-busy-for-not-executed",
     "I2b I3",
-    50,
+    107,
     "429 and 503 with Retry-After count as not executed.",
     edit(
       "partition-pusher.ts",
@@ -223,7 +223,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "stores-receipt-early",
     "I3",
-    519,
+    1470,
     "The receipt's new ETag is stored before the push is settled.",
     edit(
       "partition-pusher.ts",
@@ -485,8 +485,8 @@ export const mutants: readonly Mutant[] = [
     ),
     edit(
       "partition-log.ts",
-      "if (row === undefined || !keeps(key, row.properties))",
-      "if (row === undefined)",
+      "const isKept = row !== undefined && this.keeps(key, row.properties);",
+      "const isKept = row !== undefined;",
     ),
   ),
   mutant(
@@ -566,8 +566,8 @@ export const mutants: readonly Mutant[] = [
     "The position of a scan is stored before the rows of its page.",
     edit(
       "delta.ts",
-      "    await store.transact((draft) => {\n      applyPage(",
-      '    await store.transact((draft) => advance(draft, range, answer, undefined));\n    await platform.sleep(1);\n    await store.transact((draft) => {\n      if (draft.get("scans", range.from)?.delta === undefined) updateScanState(draft, range, { delta });\n      applyPage(',
+      "    await store.transact((draft) => {\n      apply(",
+      '    await store.transact((draft) => advance(draft, range, answer, undefined));\n    await platform.sleep(1);\n    await store.transact((draft) => {\n      if (draft.get("scans", range.from)?.delta === undefined) updateScanState(draft, range, { delta });\n      apply(',
     ),
   ),
   mutant(
@@ -641,21 +641,21 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-a-feed-for-the-newest",
     "I8 I9",
-    297,
+    635,
     "A change that a feed brings counts as newer than all that the client knows.",
     edit("feed-follower.ts", "Math.max(this.#sentAt, this.#ordered.get(key) ?? 0)", "draft.commit"),
   ),
   mutant(
     "applies-before-the-head",
     "I8",
-    11,
+    37,
     "What a feed brings of the time before the request is applied one by one.",
     edit("feed-follower.ts", "if (!isBehind && this.#expected", "if (this.#expected"),
   ),
   mutant(
     "overlooks-gaps",
     "I8 I12 I15",
-    297,
+    12842,
     "A feed is complete although a table was deleted whose rows it has not named.",
     edit(
       "feed-follower.ts",
@@ -696,5 +696,49 @@ export const mutants: readonly Mutant[] = [
       "const changes = this.#changes.take();",
       "const changes = this.#changes.take().slice(1);",
     ),
+  ),
+  // ---- Whole partitions
+  mutant(
+    "takes-a-part-for-a-partition",
+    "I18",
+    9,
+    "A page that has a part of a partition is applied.",
+    edit("consistent-reading.ts", "isBegun || isOpen ? ageUnknown : sentAt", "sentAt"),
+  ),
+  mutant(
+    "applies-what-it-can",
+    "I18",
+    128,
+    "Of a partition, what was not touched is applied, and the rest is marked.",
+    edit(
+      "consistent-reading.ts",
+      'if (applied === "marked" && isReadable',
+      "if (false && isReadable",
+    ),
+  ),
+  mutant(
+    "reads-a-partition-once",
+    "I18",
+    9,
+    "Several pages count as of one moment.",
+    edit(
+      "consistent-reading.ts",
+      "scanned.pages > 1 || unseen.length > 0 || !hasTimestampFilter",
+      "scanned.pages < 0",
+    ),
+  ),
+  mutant(
+    "reads-members-alone",
+    "I18",
+    9,
+    "What others have written together with a member of a push comes later than the member.",
+    edit("read-back.ts", "await rules.consistent?.readPartition(", "await (async (..._) => true)("),
+  ),
+  mutant(
+    "trusts-a-feed-after-a-gap",
+    "I18",
+    25543,
+    "What a feed brings is applied before that which a gap has hidden.",
+    edit("feed-follower.ts", "= isAllHeld || held", "= held"),
   ),
 ];

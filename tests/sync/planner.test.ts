@@ -693,12 +693,16 @@ describe("the outcome of a push", () => {
   });
 
   test("of a marked key is not newer than a delete of a feed, even if the store knew it", () => {
-    const store = newStore();
-    store.transact((draft) => markKey(draft, key("1")));
-    const sentAt = store.commit; // a request that reads the key
-    store.transact((draft) => applyFeedChange(draft, key("1"), undefined, 0, keeps));
-    store.transact((draft) => applyAnswer(draft, key("1"), version(row({}), "0"), sentAt, keeps));
-    assert(store.view.get("marks", key("1")));
+    for (const isFeedOlder of [true, false]) {
+      const store = newStore();
+      store.transact((draft) => markKey(draft, key("1")));
+      const sentAt = store.commit; // a request that reads the key
+      const fedAt = isFeedOlder ? 0 : sentAt; // a connection that was opened after the mark
+      store.transact((draft) => applyFeedChange(draft, key("1"), undefined, fedAt, keeps));
+      const old = version(row({}), "0");
+      store.transact((draft) => applyAnswer(draft, key("1"), old, sentAt, keeps));
+      assert(store.view.get("marks", key("1")), `${fedAt}`);
+    }
   });
 
   test("of a clean key that the store has brings no mark by a feed", () => {

@@ -2,8 +2,10 @@
 // which all must become equal.
 
 import type { Conflict, ConflictAnswer } from "../../web/src/sync/conflict.ts";
+import { consistentReading } from "../../web/src/sync/consistent-reading.ts";
 import type { KeyRange } from "../../web/src/sync/keys.ts";
 import type { RowFilter } from "../../web/src/sync/partition-log.ts";
+import { plainReading } from "../../web/src/sync/plain-reading.ts";
 import { Client, type ClientRules, type World } from "./client.ts";
 import { type Config, drawConfig } from "./config.ts";
 import { type Counts, Ledger } from "./ledger.ts";
@@ -128,12 +130,18 @@ function rulesOf(world: World, config: Config, keeps: RowFilter): ClientRules {
     ranges: [],
     drawRanges: () => rangesOf(config.ranges || 1 + world.scheduler.below(3)),
     pushesAtOnce: config.pushesAtOnce,
+    consistent: readingOf(config),
     traits: {
       hasTimestampFilter: config.profile !== "cosmos",
       isSorted: config.profile !== "cosmos",
       staleReadMs: config.staleReadMs,
     },
   };
+}
+
+function readingOf({ consistent }: Config): ClientRules["consistent"] {
+  if (consistent === "no") return undefined;
+  return consistentReading(plainReading, { rows: consistent === "small" ? 2 : 1000, bytes: 1 });
 }
 
 const rangesOf = (count: number): KeyRange[] => {

@@ -50,7 +50,7 @@ describe("entitable sync", () => {
     assert.deepEqual([first.code, first.err], [0, ""]);
     assert.equal(await rowsIn(folder, "people"), "1");
     await writeRow(served.endpoint(), "2");
-    assert.equal((await run(args)).code, 0);
+    assert.equal((await run([...args, "--consistent", "partition"])).code, 0);
     assert.equal(await rowsIn(folder, "people"), "1,2");
     await served.signal("SIGTERM");
   });
@@ -96,6 +96,7 @@ const wrong: readonly [words: readonly string[], message: RegExp][] = [
   [[...complete, "--table"], /--table needs a value/],
   [[...complete, "--direction", "down"], /--direction must be both, pull, push, not down/],
   [[...complete, "--conflict", "mine"], /--conflict must be remote, merge, local, not mine/],
+  [[...complete, "--consistent", "table"], /--consistent must be partition, not table/],
   [[...complete, "--once=yes"], /no option --once/],
   [[...complete, "--port", "1"], /no option --port/],
 ];

@@ -111,6 +111,13 @@ export class StoreError extends Error {
   }
 }
 
+// Resolves to a module that is imported when it is needed. Rejects with missingCodeError().
+export function loadedCode<T>(code: Promise<T>): Promise<T> {
+  return code.catch((cause: unknown) => {
+    throw missingCodeError(cause);
+  });
+}
+
 // The error of a call whose code cannot be loaded, for example because the site was redeployed.
 export function missingCodeError(cause: unknown): StoreError {
   const hint = "Reload all tabs of this site.";

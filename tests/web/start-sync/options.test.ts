@@ -31,6 +31,7 @@ const mistakes: readonly [options: unknown, named: RegExp, hint: RegExp][] = [
   [{ remote, tables: { people: { partitions: [] } } }, /people\.partitions/, /leave it out/],
   [{ remote, tables: { people: { partitions: "a" } } }, /people\.partitions/, /leave it out/],
   [{ remote, tables: { people: { filter: 1 } } }, /people\.filter/, /listEntities/],
+  [{ remote, tables: { people: { consistent: true } } }, /people\.consistent/, /"partition" or/],
   [{ remote, tables: { people: { select: ["a"] } } }, /people\.select/, /direction/],
   [{ remote, tables: { people: { beacon: "a b" } } }, /people\.beacon/, /beacon: "beacons"/],
   [{ remote, tables: { people: { beacon: "People" } } }, /people\.beacon/, /another table/],
@@ -77,6 +78,14 @@ test("there are defaults", () => {
   assert.equal(settings.pausesIfUnauthorized, false);
   const people = { conflict: "remote", direction: "both", receipts: false, maxAgeMs: 3_600_000 };
   assert.deepEqual(settings.tables.get("people"), people);
+});
+
+test("the option for whole partitions is kept", () => {
+  const { tables: kept } = settingsOf({
+    remote,
+    tables: { people: { consistent: "partition" } },
+  });
+  assert.equal(kept.get("people")?.consistent, "partition");
 });
 
 test("a time between polls also limits the longer ones", () => {

@@ -11,6 +11,8 @@ test("entitable/sync adds at most 2.5 KB to the first load, and 41 KB in all", a
   assert(added.all > added.first && added.all <= 41_984, `${added.all} bytes in all`);
   assert(added.worker > 100 && added.worker <= 3072, `${added.worker} bytes for stores in workers`);
   assert(added.options > 500 && added.options <= 2560, `${added.options} bytes for options`);
+  const { consistent } = added;
+  assert(consistent > 500 && consistent <= 3072, `${consistent} bytes for whole partitions`);
   // Loaded if the remote has a feed of changes.
   assert(added.feed > 1000 && added.feed <= 5120, `${added.feed} bytes for feeds`);
 });

@@ -17,6 +17,7 @@ directions, until it is stopped. URL is that of the account, perhaps with a shar
   --direction both        both, pull or push
   --conflict remote       who wins: remote, merge or local
   --seed-out FILE         with --once: write a file with which other stores can begin
+  --consistent partition  apply what changes in a partition in one commit
   --receipts              keep one small row in each partition of the remote that is written
 
 The environment variable AZURE_STORAGE_KEY can have the account's key instead of a signature. The
@@ -44,6 +45,7 @@ export interface SyncCommand {
     readonly direction: (typeof directions)[number];
     readonly conflict: (typeof policies)[number];
     readonly receipts: boolean;
+    readonly consistent: "partition" | undefined;
     readonly seedOut: string | undefined;
   };
 }
@@ -56,6 +58,7 @@ const options = {
   direction: { type: "string" },
   conflict: { type: "string" },
   receipts: { type: "boolean" },
+  consistent: { type: "string" },
   "seed-out": { type: "string" },
   help: { type: "boolean" },
 } as const;
@@ -95,6 +98,9 @@ export function parseSyncArguments(
       direction: oneOf("direction", given.get("direction") ?? "both", directions),
       conflict: oneOf("conflict", given.get("conflict") ?? "remote", policies),
       receipts: given.has("receipts"),
+      consistent: given.has("consistent")
+        ? oneOf("consistent", given.get("consistent") as string, ["partition"] as const)
+        : undefined,
       seedOut: given.get("seed-out"),
     },
   };

@@ -28,11 +28,12 @@ export async function openReplica(
   { sync: command }: SyncCommand,
   tell: (line: string) => void,
 ): Promise<Replica> {
-  const { conflict, credential, direction, location, name, receipts, tables, url } = command;
+  const { credential, location, name, tables, url } = command;
   const store = await openStore({ persistence: "file", path: location, name });
   try {
     if (command.seedOut !== undefined) await requireNoOthers(store, tables);
-    const table = { conflict, direction, receipts };
+    const { conflict, consistent, direction, receipts } = command;
+    const table = { conflict, direction, receipts, ...(consistent && { consistent }) };
     const sync = await startSync(store, {
       remote: credential ? { url, credential } : { url },
       tables: Object.fromEntries(tables.map((one) => [one, table])),

@@ -1,6 +1,6 @@
 // Begins to sync, in a tab that owns the store or in another one.
 
-import { missingCodeError, StoreError } from "../errors.ts";
+import { loadedCode, StoreError } from "../errors.ts";
 import type { SyncHost } from "../host/sync-host.ts";
 import { pageActivity } from "../sync-session/activity.ts";
 import { broadcastChannelFactory } from "../tabs/channel.ts";
@@ -64,10 +64,7 @@ async function openOwn({ host, store, ...options }: OwnOptions): Promise<OwnerSy
 }
 
 /** Only applications with a seed load it. */
-const seedCode = () =>
-  import("./seed.ts").catch((cause: unknown) => {
-    throw missingCodeError(cause);
-  });
+const seedCode = () => loadedCode(import("./seed.ts"));
 
 const cannotSyncError = (): StoreError =>
   new StoreError("NotSupported", "This store cannot be synced.", {

@@ -19,7 +19,7 @@ export interface Settings {
   readonly pausesIfUnauthorized: boolean;
 }
 
-type OptionalSetting = "partitions" | "filter" | "beacon";
+type OptionalSetting = "partitions" | "filter" | "beacon" | "consistent";
 export type TableSettings = Required<Omit<SyncTableOptions, OptionalSetting>> &
   Pick<SyncTableOptions, OptionalSetting>;
 
@@ -91,6 +91,16 @@ function requireCredential(credential: NonNullable<SyncRemote["credential"]>): v
 
 const tableName = /^[A-Za-z][A-Za-z0-9]{2,62}$/;
 const example = "tables: { people: {} }";
+const tableOptions = [
+  "direction",
+  "partitions",
+  "filter",
+  "conflict",
+  "receipts",
+  "maxAgeMs",
+  "beacon",
+  "consistent",
+];
 
 function tablesOf(tables: SyncOptions["tables"]): Map<string, TableSettings> {
   requireObject("tables", tables, example);
@@ -125,10 +135,9 @@ function tableOf(
   }
   const parent = `tables.${name}`;
   requireObject(parent, options, example);
-  const known = ["direction", "partitions", "filter", "conflict", "receipts", "maxAgeMs", "beacon"];
-  requireKnownOptions(method, options, known, {}, parent);
+  requireKnownOptions(method, options, tableOptions, {}, parent);
   const { conflict = "remote", direction = "both", partitions, receipts = false } = options;
-  const { beacon, filter, maxAgeMs = 3_600_000 } = options;
+  const { beacon, consistent, filter, maxAgeMs = 3_600_000 } = options;
   requireOneOf(`${parent}.direction`, direction, ["both", "pull", "push"]);
   if (typeof conflict !== "function")
     requireOneOf(`${parent}.conflict`, conflict, ["remote", "merge", "local"], " or a function");
@@ -136,6 +145,8 @@ function tableOf(
     throw invalid(`${parent}.receipts must be true or false.`, `Write receipts: ${!!receipts}.`);
   requireNumber(`${parent}.maxAgeMs`, maxAgeMs, leastMs);
   if (beacon !== undefined) requireBeacon(parent, beacon, synced);
+  if (consistent !== undefined)
+    requireOneOf(`${parent}.consistent`, consistent, ["partition"], " or leave it out");
   if (filter !== undefined && typeof filter !== "string")
     throw invalid(`${parent}.filter must be a text.`, "Write it as in listEntities().");
   return {
@@ -143,6 +154,7 @@ function tableOf(
     ...(partitions !== undefined && { partitions: partitionsOf(parent, partitions) }),
     ...(filter && { filter }),
     ...(beacon && { beacon }),
+    ...(consistent && { consistent }),
   };
 }
 

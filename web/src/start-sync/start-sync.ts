@@ -1,7 +1,7 @@
 // Syncs tables of a store with those of a remote account. What syncs is loaded with the first call,
 // because a page opens its store first.
 
-import { missingCodeError, StoreError } from "../errors.ts";
+import { loadedCode, StoreError } from "../errors.ts";
 import type { Store } from "../types.ts";
 import { foldedName, settingsOf } from "./options.ts";
 import type { Sync, SyncOptions } from "./types.ts";
@@ -34,9 +34,7 @@ export async function startSync(store: Store, options: SyncOptions): Promise<Syn
   }
   const release = reserve(store, [...settings.tables.keys()]);
   try {
-    const { begin } = await import("./begin.ts").catch((cause: unknown) => {
-      throw missingCodeError(cause);
-    });
+    const { begin } = await loadedCode(import("./begin.ts"));
     return await begin({ store, settings, hostOf: () => hostOf.call(store), release });
   } catch (error) {
     release();

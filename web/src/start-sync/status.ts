@@ -126,21 +126,22 @@ const phases: readonly SyncPhase[] = [
   "stopped",
 ];
 
+type Counted = "pending" | "inFlight" | "parked" | "lost" | "outcomeUnknown" | "missesRepaired";
+
 export function sumOf(tables: Readonly<Record<string, TableSyncStatus>>): SyncStatus {
   const all = Object.values(tables);
-  const sum = (of: (status: TableSyncStatus) => number) =>
-    all.reduce((total, status) => total + of(status), 0);
+  const sum = (name: Counted) => all.reduce((total, status) => total + status[name], 0);
   const pulled = all.map(({ lastPulledAt }) => lastPulledAt);
   return {
     phase: phases.find((phase) => all.some((status) => status.phase === phase)) ?? "stopped",
     progress: sumOfProgress(all.flatMap(({ progress }) => progress ?? [])),
     online: onlineOf(all),
-    pending: sum(({ pending }) => pending),
-    inFlight: sum(({ inFlight }) => inFlight),
-    parked: sum(({ parked }) => parked),
-    lost: sum(({ lost }) => lost),
-    outcomeUnknown: sum(({ outcomeUnknown }) => outcomeUnknown),
-    missesRepaired: sum(({ missesRepaired }) => missesRepaired),
+    pending: sum("pending"),
+    inFlight: sum("inFlight"),
+    parked: sum("parked"),
+    lost: sum("lost"),
+    outcomeUnknown: sum("outcomeUnknown"),
+    missesRepaired: sum("missesRepaired"),
     following: all.length > 0 && all.every(({ following }) => following),
     lastPulledAt: pulled.some((at) => at === undefined)
       ? undefined

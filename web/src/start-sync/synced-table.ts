@@ -1,9 +1,10 @@
 // One table that is synced: its session, and what waits.
 
-import { missingCodeError } from "../errors.ts";
+import { loadedCode } from "../errors.ts";
 import type { SyncHost } from "../host/sync-host.ts";
 import { partitionOf } from "../sync/keys.ts";
 import type { RowFilter } from "../sync/partition-log.ts";
+import { plainReading } from "../sync/plain-reading.ts";
 import { pendingPartitions } from "../sync/plan-push.ts";
 import type { AccountFeed } from "../sync-remote/account-feed.ts";
 import type { Http } from "../sync-remote/http.ts";
@@ -69,6 +70,7 @@ export async function openSyncedTable(options: SyncedTableOptions): Promise<Sync
       hasReceipts: table.receipts,
       keeps,
       sendsFilter: false,
+      consistent: table.consistent && (await consistentCode()).consistentReading(plainReading),
       direction: table.direction,
       partitions: table.partitions,
       poll: settings.poll,
@@ -103,10 +105,8 @@ async function changeFilter(
   if (before !== filter) await (await filterCode()).changeFilter(store, filter, matches);
 }
 
-const filterCode = () =>
-  import("./table-filter.ts").catch((cause: unknown) => {
-    throw missingCodeError(cause);
-  });
+const filterCode = () => loadedCode(import("./table-filter.ts"));
+const consistentCode = () => loadedCode(import("../sync/consistent-reading.ts"));
 
 function keepsOf({ partitions }: TableSettings, matches: RowFilter | undefined): RowFilter {
   if (partitions === undefined) return matches ?? (() => true);

@@ -1,7 +1,7 @@
 // Sync of a store that several tabs share. The tab that owns the store syncs it. The others show
 // what it tells, and send it their calls; when one of them becomes the owner, it continues.
 
-import { missingCodeError, StoreError } from "../errors.ts";
+import { loadedCode, StoreError } from "../errors.ts";
 import type { Clock } from "../sync-session/clock.ts";
 import type { Channel, ChannelFactory } from "../tabs/channel.ts";
 import { errorToWire } from "../tabs/messages.ts";
@@ -400,9 +400,7 @@ export class TabSync extends SyncCalls implements Sync {
 
   async estimate(): Promise<SyncEstimate> {
     // Only applications that ask for an estimate load it.
-    const { estimateOf, sizesOf } = await import("./estimate.ts").catch((cause: unknown) => {
-      throw missingCodeError(cause);
-    });
+    const { estimateOf, sizesOf } = await loadedCode(import("./estimate.ts"));
     const settings = this.#settings;
     const sizes = sizesOf(settings, {
       counts: await rowCounts(this.#options.store),

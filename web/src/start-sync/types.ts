@@ -79,6 +79,14 @@ export interface SyncTableOptions {
    * programs write is found within `maxAgeMs`. Without a beacon, a poll scans the whole table.
    */
   beacon?: string;
+  /**
+   * "partition": what a batch of the remote has changed arrives in one commit, so the store never
+   * has a part of it. From the poll on that follows the first download, and not for deletes that
+   * are found by comparison, nor for a partition of which more than 10,000 entities, or 4 MiB, have
+   * changed. More requests, above all on Cosmos DB: there, the whole partition is read twice for
+   * each change. Default: changes arrive as they are found.
+   */
+  consistent?: "partition";
 }
 
 /** How often the remote is asked for changes, in milliseconds. */

@@ -5,7 +5,7 @@ import type { SyncContext } from "../sync/context.ts";
 import { type FeedEnd, FeedFollower } from "../sync/feed-follower.ts";
 import type { Requests } from "../sync/requests.ts";
 import type { Activity, ActivityEvent } from "./activity.ts";
-import { Alarm } from "./alarm.ts";
+import type { Alarm } from "./alarm.ts";
 import type { SessionTime } from "./clock.ts";
 import type { Gate } from "./gate.ts";
 import type { PollTimes } from "./poll-schedule.ts";
@@ -14,6 +14,7 @@ export interface FeedOptions {
   readonly context: SyncContext;
   readonly requests: Requests;
   readonly time: SessionTime;
+  readonly alarm: Alarm;
   readonly activity: Activity;
   readonly gate: Gate;
   readonly poll: PollTimes;
@@ -30,7 +31,6 @@ const steadyMs = 10_000; // a connection that has lasted so long may be opened a
 export class FeedWork {
   readonly #options: FeedOptions;
   readonly #follower: FeedFollower;
-  readonly #alarm: Alarm;
   #failures = 0;
   /** Nothing was missed when the last connection has ended. */
   #wasCurrent = false;
@@ -43,9 +43,8 @@ export class FeedWork {
   #onBegun = (): void => {};
 
   constructor(options: FeedOptions) {
-    const { context, onChange, requests, time } = options;
+    const { context, onChange, requests } = options;
     this.#options = options;
-    this.#alarm = new Alarm(time);
     this.#follower = new FeedFollower(context, requests, {
       onChange: () => this.#onFollowed(),
       onMarked: onChange,
@@ -77,7 +76,7 @@ export class FeedWork {
   onActivity(event: ActivityEvent): void {
     // A connection that the platform has lost may still seem to be open.
     if (event !== "focus") this.close();
-    if (event !== "hidden" && event !== "offline") this.#alarm.endWait();
+    if (event !== "hidden" && event !== "offline") this.#options.alarm.endWait();
   }
 
   /** One connection, and the wait after it. Rejects if the store fails. */
@@ -107,11 +106,11 @@ export class FeedWork {
   }
 
   async #waitAfter(end: Exclude<FeedEnd, { kind: "gap" | "renewed" }>): Promise<void> {
-    const { activity, gate, poll, requests } = this.#options;
-    if (end.kind === "none") await this.#alarm.wait(noFeedMs);
+    const { activity, alarm, gate, poll, requests } = this.#options;
+    if (end.kind === "none") await alarm.wait(noFeedMs);
     else if (!gate.isOpen) return;
     else if (this.#wasCurrent && !activity.isVisible())
-      await this.#alarm.wait(Math.max(poll.hiddenMs, poll.minMs));
+      await alarm.wait(Math.max(poll.hiddenMs, poll.minMs));
     else if (end.kind !== "ended") await requests.waitAfter(end, this.#failures);
     else if (!this.#isClosedHere) await requests.waitAfter({ kind: "failed" }, this.#failures);
   }

@@ -28,7 +28,7 @@ export interface Connection {
 export type Pass = <T>(send: () => Promise<T>) => Promise<T>;
 
 export interface SessionSettings
-  extends Pick<SyncRules, "policy" | "hasReceipts" | "keeps" | "sendsFilter"> {
+  extends Pick<SyncRules, "policy" | "hasReceipts" | "keeps" | "sendsFilter" | "consistent"> {
   readonly direction: "both" | "pull" | "push";
   readonly partitions: readonly Partition[] | undefined;
   readonly poll: PollTimes;

@@ -12,6 +12,7 @@ import { errorOf, Requests } from "../sync/requests.ts";
 import { scanState } from "../sync/scan-state.ts";
 import { overlapMsDefault } from "../sync/watermark.ts";
 import type { ActivityEvent } from "./activity.ts";
+import { Alarm } from "./alarm.ts";
 import type { Backlog } from "./backlog.ts";
 import { BacklogCount } from "./backlog-count.ts";
 import { BeaconWork } from "./beacon-work.ts";
@@ -385,6 +386,7 @@ export class TableSession {
       context,
       requests,
       time: this.#time,
+      alarm: new Alarm(this.#time),
       activity,
       gate: this.#gate,
       poll: settings.poll,

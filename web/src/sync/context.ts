@@ -2,9 +2,13 @@
 
 import type { Conflict, ConflictAnswer } from "./conflict.ts";
 import type { DeleteLimits } from "./delete-guard.ts";
-import type { Key, KeyRange } from "./keys.ts";
+import type { Draft } from "./draft.ts";
+import type { RemoteRow } from "./hidden-tables.ts";
+import type { Key, KeyRange, Partition } from "./keys.ts";
+import type { RowFilter } from "./partition-log.ts";
 import type { PushRules } from "./plan-push.ts";
-import type { Remote } from "./remote.ts";
+import type { Remote, ScannedRow, ScanRequest } from "./remote.ts";
+import type { Requests } from "./requests.ts";
 import type { Platform, SyncStore } from "./store.ts";
 
 /** Asks the application. It may take long: nothing is locked meanwhile. */
@@ -24,6 +28,32 @@ export interface SyncRules extends PushRules {
   /** Disjoint, and together all keys. They are read in parallel. */
   readonly ranges: readonly KeyRange[];
   readonly pushesAtOnce: number; // 4
+  /** Changes of one partition are applied in one commit. Undefined: as they come. */
+  readonly consistent?: ConsistentReading | undefined;
+}
+
+/** How whole partitions are read (consistent-reading.ts). */
+export interface ConsistentReading {
+  /** Applies a page of a scan by Timestamp. `asked`: its request. `next`: the next one's token. */
+  applyPage(
+    draft: Draft,
+    rows: readonly ScannedRow[],
+    sentAt: number,
+    keeps: RowFilter,
+    asked: ScanRequest,
+    next: string | undefined,
+  ): void;
+  /** Returns the partitions of which not all of these changes can be applied. */
+  heldPartitions(
+    draft: Draft,
+    changes: readonly (readonly [Key, RemoteRow | undefined])[],
+    sentAtOf: (key: Key) => number,
+    keeps: RowFilter,
+  ): ReadonlySet<Partition>;
+  /** Resolves to whether the partition was read and applied. */
+  readPartition(context: SyncContext, requests: Requests, partition: Partition): Promise<boolean>;
+  /** As Puller.readMarked(). */
+  readMarked(context: SyncContext, requests: Requests): Promise<boolean>;
 }
 
 export interface Suspects {

@@ -3,7 +3,7 @@
 // download, at most one.
 
 import { applyPage } from "./apply-page.ts";
-import type { SyncContext } from "./context.ts";
+import type { ConsistentReading, SyncContext } from "./context.ts";
 import type { Draft } from "./draft.ts";
 import type { RunningDelta, Ticks } from "./hidden-tables.ts";
 import { type KeyRange, keyAfter, partitionOf } from "./keys.ts";
@@ -38,10 +38,10 @@ export async function scanDelta(
     needsOrder: true,
   };
   // A page is garbage before the next one is waited for.
+  const apply: ConsistentReading["applyPage"] = rules.consistent?.applyPage ?? applyPage;
   const readPage = async (token: string | undefined) => {
-    const { answer, sentAt } = await requests.triedRead<ScanAnswer>(() =>
-      remote.scan({ ...request, token }),
-    );
+    const asked = { ...request, token };
+    const { answer, sentAt } = await requests.triedRead<ScanAnswer>(() => remote.scan(asked));
     if (answer.kind !== "page") {
       // The stored position means nothing in a table that is not sorted.
       if (!remote.traits.isSorted) await store.transact((draft) => endDelta(draft, range));
@@ -49,7 +49,7 @@ export async function scanDelta(
     }
     const now = platform.now();
     await store.transact((draft) => {
-      applyPage(draft, answer.rows, sentAt, rules.keeps);
+      apply(draft, answer.rows, sentAt, rules.keeps, asked, answer.token);
       advance(draft, range, answer, measuredFrom && { beganAt: measuredFrom, now });
       requests.clock.store(draft);
     });

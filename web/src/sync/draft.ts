@@ -60,6 +60,11 @@ export class Draft implements TableView {
     return this.#view.commit;
   }
 
+  /** Returns a working copy of this one, for changes that are only tried. */
+  trial(): Draft {
+    return new Draft(this);
+  }
+
   /** The number that this draft's commit will have. */
   get nextCommit(): number {
     return this.#view.commit + 1;

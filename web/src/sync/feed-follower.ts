@@ -6,7 +6,7 @@ import type { SyncContext } from "./context.ts";
 import type { Draft } from "./draft.ts";
 import { applyFeedChange, type FeedProgress, storeProgress } from "./feed-state.ts";
 import type { FeedState, RemoteRow } from "./hidden-tables.ts";
-import { isReceiptKey, type Key } from "./keys.ts";
+import { isReceiptKey, type Key, partitionOf } from "./keys.ts";
 import type { Failure, Feed, FeedEvent, FeedRequest, OpenFeedAnswer } from "./remote.ts";
 import type { Requests } from "./requests.ts";
 
@@ -31,6 +31,7 @@ export interface FollowerEvents {
 const rowsPerStep = 1000; // bounds the time of one turn of the event loop
 const doubtfulMax = 100;
 const orderedMax = 10_000;
+const beforeAll = -1; // a commit since which every key was touched
 const storeIdleMs = 60_000; // until a position is stored that moves without changes
 
 export class FeedFollower {
@@ -239,10 +240,11 @@ export class FeedFollower {
   /** The remote had these versions after the request for the feed was sent. */
   async #apply(): Promise<void> {
     const changes = this.#changes.take();
+    const stepSize = this.#context.rules.consistent ? changes.length : rowsPerStep;
     let from = 0;
     do {
-      const step = changes.slice(from, from + rowsPerStep);
-      from += rowsPerStep;
+      const step = changes.slice(from, from + stepSize);
+      from += stepSize;
       const isLast = from >= changes.length;
       const applied = await this.#context.store.transact((draft) =>
         this.#applyStep(draft, step, isLast),
@@ -265,13 +267,19 @@ export class FeedFollower {
     const ordered = new Map<Key, number>();
     let doubtful = 0; // changes of keys that may have a newer version
     let hasMarks = false;
+    const sentAtOf = (key: Key) => Math.max(this.#sentAt, this.#ordered.get(key) ?? 0);
+    const held = rules.consistent?.heldPartitions(draft, step, sentAtOf, rules.keeps);
+    // What a gap has hidden may belong to what comes after it.
+    const isAllHeld = held !== undefined && !this.#isComplete;
     for (const [key, row] of step) {
-      const sentAt = Math.max(this.#sentAt, this.#ordered.get(key) ?? 0);
+      const isHeld = isAllHeld || held?.has(partitionOf(key));
+      const sentAt = isHeld ? beforeAll : sentAtOf(key);
       const applied = applyFeedChange(draft, key, row, sentAt, rules.keeps);
       if (applied === "applied") ordered.set(key, draft.nextCommit);
       if (applied === "known") ordered.set(key, draft.commit);
       if (applied === "marked") hasMarks = true;
-      if (applied === "marked" && draft.get("bases", key) === undefined) doubtful += 1;
+      if (applied !== "marked" || isAllHeld) continue;
+      if (draft.get("bases", key) === undefined) doubtful += 1;
     }
     const now = platform.now().monotonicMs;
     const progress = this.#progress as FeedProgress;

@@ -39,7 +39,7 @@ export function applyFeedChange(
   const applied = applyAnswer(draft, key, row, sentAt, keeps);
   // The key is perhaps being read, for a push or because it is marked, by a request that was sent
   // before this change.
-  const isRead = draft.get("bases", key) !== undefined || draft.get("marks", key) !== undefined;
+  const isRead = draft.get("bases", key) !== undefined || before !== undefined;
   if (applied !== "marked" && !(applied === "known" && isRead)) return applied;
   markVersion(draft, key, row, before);
   return "marked";

@@ -34,7 +34,7 @@ export async function scanPartition(
 }
 
 /** What the scans of the ranges that have the partition have not read. Undefined: everything. */
-function sinceOf(
+export function sinceOf(
   view: TableView,
   { from, to }: KeyRange,
   ranges: readonly KeyRange[],

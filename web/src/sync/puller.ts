@@ -45,7 +45,8 @@ export class Puller {
 
   /** Reads what changed in one partition, which another client has named. */
   pullPartition(partition: Partition): Promise<boolean> {
-    return scanPartition(this.#context, this.#requests, partition);
+    const read = this.#context.rules.consistent?.readPartition ?? scanPartition;
+    return read(this.#context, this.#requests, partition);
   }
 
   /**
@@ -62,6 +63,7 @@ export class Puller {
 
   /** Returns whether every key that is marked could be read, but for dirty ones. */
   readMarked(): Promise<boolean> {
-    return readMarked(this.#context, this.#requests);
+    const read = this.#context.rules.consistent?.readMarked ?? readMarked;
+    return read(this.#context, this.#requests);
   }
 }

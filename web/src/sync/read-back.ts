@@ -13,10 +13,11 @@ import type { Requests } from "./requests.ts";
  * undefined.
  */
 export async function readMembers(
-  { remote }: SyncContext,
+  context: SyncContext,
   requests: Requests,
-  { members }: FrozenPush,
+  { members, partition }: FrozenPush,
 ): Promise<Observations | undefined> {
+  const { remote, rules } = context;
   const observations = new Map<Key, Observation>();
   for (let tries = 0; ; ++tries) {
     const sentAt = await requests.beginRead();
@@ -29,7 +30,11 @@ export async function readMembers(
         observations.set((unread[index] as Member).key, { row, sentAt });
       }
     }
-    if (observations.size === members.length) return observations;
+    if (observations.size === members.length) {
+      // What others have written together with a member is here before the member's version is.
+      const areOthersRead = await rules.consistent?.readPartition(context, requests, partition);
+      return areOthersRead === false ? undefined : observations;
+    }
     const failure = answers.find(({ kind }) => kind === "failed" || kind === "unauthorized");
     await requests.waitAfter((failure as Failure | undefined) ?? { kind: "tableMissing" }, tries);
     if (failure === undefined) return undefined;
