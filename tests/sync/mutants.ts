@@ -555,7 +555,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "filters-a-scan-of-known-rows",
     "I10",
-    3358,
+    100429,
     "The remote evaluates the filter although rows may have left it before the scan began.",
     edit("delta.ts", " && !delta.hadRows", ""),
   ),

@@ -45,8 +45,8 @@ interface Opened {
 }
 
 /**
- * A store with rows of a remote. If it is not synced, then not any more: the rows are the same ones,
- * because Timestamps and the order of writes affect reads, too.
+ * A store with rows of a remote. If it is not synced, then not any more: all stores have the same
+ * rows, because Timestamps and the order of writes affect reads, too.
  */
 async function open(isSynced: boolean): Promise<Opened> {
   const host = await openHost({ engine: await createEngine(), storage: new MemoryStorage() });

@@ -141,8 +141,8 @@ export class SyncHost {
   // Makes one commit, which follows the published version. `stage` stages it, and publishes it if
   // `publishes`; it may be called again after parts that it needs are loaded. Resolves when the
   // commit is published, or if there is nothing to change, to what `stage` returned. Rejects if the
-  // commit was refused, with what `stage` throws, or like a deferred write. Several pages of a table
-  // often wait until something is stored. They are not committed in one turn of the event loop.
+  // commit was refused, with what `stage` throws, or like a deferred write. Several pages of a
+  // table often wait until something is stored: each is committed in a turn of its own.
   commit<T extends StagedCommit>(
     stage: (publishes: boolean, nowMs: number) => T | PartsNeeded,
   ): Promise<T> {

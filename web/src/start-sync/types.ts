@@ -276,8 +276,8 @@ export interface SyncEstimate {
   /** In US dollars, at the list price of the Table service, 0.00036 for 10,000 transactions. */
   readonly costPerMonth: number;
   /**
-   * After at most this time, a change of the remote is here; a delete after `maxAgeMs`. With a small
-   * `transactionsPerDay`, it takes longer if other changes use up the requests of a day.
+   * After at most this time, a change of the remote is here; a delete after `maxAgeMs`. With a
+   * small `transactionsPerDay`, it takes longer if other changes use up the requests of a day.
    */
   readonly stalenessMs: number;
 }
