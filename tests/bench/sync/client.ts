@@ -68,6 +68,14 @@ export class Client {
     if (rows !== entities) throw new Error(`${rows} of ${entities} entities are here.`);
   }
 
+  /** Restores a seed, without sync. */
+  async restore(seed: string): Promise<number> {
+    const began = performance.now();
+    const { body } = await fetch(seed);
+    await this.#store.restore(body as ReadableStream<Uint8Array>);
+    return performance.now() - began;
+  }
+
   /**
    * Starts to sync with a seed. Resolves to the milliseconds until the entities can be read.
    * inStep() measures from the same moment.

@@ -34,8 +34,13 @@ export async function download(
       rows.push(...rowsOf(name, entities, downloaded, written));
     }
     const seed = await server.call("seed", table);
-    for (const name of places as PlaceName[])
+    for (const name of places as PlaceName[]) {
+      const plain = await open(name);
+      const restored = await plain.run("restore", seed);
+      await plain.close();
       rows.push(...(await measureSeed(name, await open(name), seed, entities)));
+      rows.push(rowIn(name)("its file, restored into a store without sync", "", seconds(restored)));
+    }
   } finally {
     await server.stop();
   }
@@ -120,7 +125,7 @@ function rowsOf(
     row(
       "longest task of the page",
       "≤ 50 ms",
-      longestTaskMs === 0 ? "" : `${longestTaskMs.toFixed(0)} ms`,
+      name === "node" ? "" : longestTaskMs === 0 ? "≤ 50 ms" : `${longestTaskMs.toFixed(0)} ms`,
     ),
     row(
       "memory more than before, with a limit of 64 MiB",
