@@ -678,7 +678,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-any-commit-for-the-same",
     "I8 I12 I15",
-    6446,
+    3651,
     "A commit with the same sequence counts as the last one that was followed.",
     edit(
       "feed-follower.ts",

@@ -155,3 +155,26 @@ test("an answer does not remove a mark that was set after its request", async ()
   assert.equal(await readAll(world), true);
   assert.deepEqual(store.keys("marks"), [key("0003")]);
 });
+
+test("a slow answer does not bring back an entity that a later one did not have", async () => {
+  const world = await scripted();
+  const { context, remote, requests, scheduler, store } = world;
+  const of = key("a");
+  store.transact((draft) => markKey(draft, of));
+  const row = remoteRow(1, "1");
+  const answers = [
+    { afterMs: 100, answer: { kind: "found", row } },
+    { afterMs: 10, answer: { kind: "absent" } },
+  ] as const;
+  let reads = 0;
+  remote.read = async () => {
+    const { afterMs, answer } = answers[reads++] as (typeof answers)[number];
+    await context.platform.sleep(afterMs);
+    return answer;
+  };
+  for (const atMs of [0, 5]) scheduler.after(atMs, () => void readMarked(context, requests));
+  await scheduler.run(scheduler.now + 1000);
+  assert.equal(reads, 2);
+  const isUnknown = store.view.get("rows", of) === undefined;
+  assert(isUnknown || store.view.get("marks", of), "the key is neither absent nor marked");
+});
