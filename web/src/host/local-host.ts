@@ -28,6 +28,7 @@ import type {
   VerifyReport,
 } from "../types.ts";
 import { requestKind } from "../util/engine-message-kinds.ts";
+import { yieldToEventLoop } from "../util/event-loop.ts";
 import { toError } from "../util/platform-objects.ts";
 import { type Engine, PartsNeeded } from "../wasm/engine.ts";
 import { isModuleMissing } from "../wasm/module-missing.ts";
@@ -334,7 +335,7 @@ export class LocalHost implements OwnerHost {
         now: () => this.now(),
         requireOpen,
       },
-      { PartsNeeded, RestError, StorageError, StoreError },
+      { PartsNeeded, RestError, StorageError, StoreError, yieldToEventLoop },
     );
     await this.#orHandOver(this.#sync.enable());
     return this.#sync;

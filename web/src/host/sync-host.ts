@@ -4,7 +4,7 @@
 
 import type { RestError, StoreError } from "../errors.ts";
 import type { StorageError } from "../storage/log-storage.ts";
-import { yieldToEventLoop } from "../util/event-loop.ts";
+import type { yieldToEventLoop } from "../util/event-loop.ts";
 import type { Engine, PartsNeeded } from "../wasm/engine.ts";
 import type { CommitQueue } from "./commit-queue.ts";
 import type { PartLoader } from "./part-loader.ts";
@@ -15,6 +15,7 @@ export interface SyncEnvironment {
   readonly RestError: typeof RestError;
   readonly StorageError: typeof StorageError;
   readonly StoreError: typeof StoreError;
+  readonly yieldToEventLoop: typeof yieldToEventLoop;
 }
 
 export interface SyncHostOptions {
@@ -148,7 +149,7 @@ export class SyncHost {
   ): Promise<T> {
     const made = this.#lastCommit.then(() => this.#commit(stage));
     this.#lastCommit = made.then(
-      ({ bytes }) => (bytes >= largeCommitBytes ? yieldToEventLoop() : undefined),
+      ({ bytes }) => (bytes >= largeCommitBytes ? this.#environment.yieldToEventLoop() : undefined),
       () => {},
     );
     return made;
