@@ -641,7 +641,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-a-feed-for-the-newest",
     "I8 I9",
-    635,
+    726,
     "A change that a feed brings counts as newer than all that the client knows.",
     edit("feed-follower.ts", "Math.max(this.#sentAt, this.#ordered.get(key) ?? 0)", "draft.commit"),
   ),
@@ -655,7 +655,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "overlooks-gaps",
     "I8 I12 I15",
-    12842,
+    11737,
     "A feed is complete although a table was deleted whose rows it has not named.",
     edit(
       "feed-follower.ts",
@@ -678,7 +678,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "takes-any-commit-for-the-same",
     "I8 I12 I15",
-    3651,
+    401,
     "A commit with the same sequence counts as the last one that was followed.",
     edit(
       "feed-follower.ts",
@@ -708,7 +708,7 @@ export const mutants: readonly Mutant[] = [
   mutant(
     "applies-what-it-can",
     "I18",
-    128,
+    1454,
     "Of a partition, what was not touched is applied, and the rest is marked.",
     edit(
       "consistent-reading.ts",

@@ -705,6 +705,21 @@ describe("the outcome of a push", () => {
     }
   });
 
+  test("that has an entity is not newer than one that does not, even if the store knew it", () => {
+    const old = version(row({}), "0");
+    for (const [newer, keepsNewer] of [
+      [undefined, keeps],
+      [version(row({ a: 2 }), "2"), () => false],
+    ] as const) {
+      const store = newStore();
+      const sentAt = store.commit; // a page of a scan
+      store.transact((draft) => applyFeedChange(draft, key("1"), newer, sentAt, keepsNewer));
+      store.transact((draft) => applyAnswer(draft, key("1"), old, sentAt, keeps));
+      assert.equal(store.view.get("rows", key("1")), undefined);
+      assert(store.view.get("marks", key("1")));
+    }
+  });
+
   test("of a clean key that the store has brings no mark by a feed", () => {
     const store = newStore();
     const theirs = version(row({}), "0");

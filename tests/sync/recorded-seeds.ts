@@ -123,4 +123,10 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A first scan had ended without a known server time, so the next one read everything again. " +
       "The remote evaluated the filter, and a row that had left it meanwhile stayed.",
   },
+  {
+    seed: 784552884,
+    found:
+      "A feed told that an entity was deleted, and the store did not have it. Then an older page of " +
+      "a scan brought the entity back.",
+  },
 ];

@@ -37,7 +37,7 @@ export function applyAnswer(
   }
   const kept = row && keeps(key, row.properties) ? row : undefined;
   if (base === undefined && isLocalRow(draft, key, kept)) {
-    if (kept === undefined && draft.get("marks", key)) touchAbsentRow(draft, key);
+    if (kept === undefined) touchAbsentRow(draft, key);
     clearMark(draft, key, row, sentAt);
     return "known";
   }
@@ -55,7 +55,7 @@ export function applyAnswer(
  * Counts as a change of the key. An older answer that has the entity may still be on its way: of a
  * row that is here, it would not be older, because it was asked for after the row had come.
  */
-const touchAbsentRow = (draft: Draft, key: Key): void => draft.delete("rows", key);
+export const touchAbsentRow = (draft: Draft, key: Key): void => draft.delete("rows", key);
 
 /**
  * Compares the content too, because it costs nothing here and Azurite gives two versions of an

@@ -1,6 +1,6 @@
 // What a page of a scan changes locally.
 
-import { applyAnswer } from "./apply-answer.ts";
+import { applyAnswer, touchAbsentRow } from "./apply-answer.ts";
 import type { Draft } from "./draft.ts";
 import { isReceiptKey, type Key } from "./keys.ts";
 import { markKey } from "./marks.ts";
@@ -23,8 +23,8 @@ export function applyPage(
   const areUntouched = draft.areUntouchedSince(from.key, to.key, sentAt);
   for (const { key, row } of rows) {
     // As applyAnswer(), for keys that have no row, Base or mark: most are, in a first download.
-    if (!keeps(key, row.properties)) continue;
-    if (!areUntouched && draft.isTouchedSince(key, sentAt)) markKey(draft, key);
+    if (!keeps(key, row.properties)) touchAbsentRow(draft, key);
+    else if (!areUntouched && draft.isTouchedSince(key, sentAt)) markKey(draft, key);
     else putCleanRow(draft, key, row);
   }
 }
