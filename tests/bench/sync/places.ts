@@ -7,7 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { newProfile, type Profile } from "../../browser/support/browser.ts";
-import { anonymousMegabytes, memoryOf } from "../../browser/support/process-memory.ts";
+import {
+  anonymousMegabytes,
+  memoryOf,
+  pageProcesses,
+} from "../../browser/support/process-memory.ts";
 import { launch } from "../../browser/support/puppeteer.ts";
 import type { Site } from "../../browser/support/server.ts";
 import { newPage, serveBench } from "../support/serve-bench.ts";
@@ -114,11 +118,7 @@ export class PagePlace implements Place {
   megabytes = () => memoryOf(this.#browser);
 
   async cpuMs(): Promise<number> {
-    const target = await this.#browser.waitForTarget((one) => one.type() === "browser");
-    const session = await target.createCDPSession();
-    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-    await session.detach();
-    const pages = processInfo.filter(({ type }) => type === "renderer");
+    const pages = await pageProcesses(this.#browser);
     return pages.reduce((sum, { cpuTime }) => sum + 1000 * cpuTime, 0);
   }
 

@@ -1,14 +1,21 @@
-// Memory of processes, in megabytes.
+// The processes of pages, and the memory of processes in megabytes.
 
 import { readFileSync } from "node:fs";
 import type { Browser } from "puppeteer-core";
 
-// Returns the memory of the largest page's process.
-export async function memoryOf(browser: Browser): Promise<number> {
-  const session = await browser.target().createCDPSession();
+// Returns the processes that run pages, with the processor's time so far, in seconds. Waits until
+// the browser can be asked: shortly after it was started, browser.target() may not find it.
+export async function pageProcesses(browser: Browser) {
+  const target = await browser.waitForTarget((one) => one.type() === "browser");
+  const session = await target.createCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
   await session.detach();
-  const pages = processInfo.filter(({ type }) => type === "renderer");
+  return processInfo.filter(({ type }) => type === "renderer");
+}
+
+// Returns the memory of the largest page's process.
+export async function memoryOf(browser: Browser): Promise<number> {
+  const pages = await pageProcesses(browser);
   return Math.max(...pages.map(({ id }) => anonymousMegabytes(id)));
 }
 
