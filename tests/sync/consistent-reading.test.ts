@@ -374,7 +374,7 @@ describe("a partition with marked keys", () => {
     assert.deepEqual(world.scans, []);
   });
 
-  test("need not be the only one: many are read", async () => {
+  test("is read with many others", async () => {
     const world = await World.open();
     const partitions = Array.from({ length: 250 }, (_, at) => `p${at}`);
     for (const partition of partitions) {

@@ -8,9 +8,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ServeOptions } from "../../../web/src/server/serve.ts";
 import type { SyncOptions, SyncTableOptions } from "../../../web/src/start-sync/types.ts";
 import type { Store } from "../../../web/src/types.ts";
-import { openStore, packageFolder } from "../support/package.ts";
-import { emulatorKey } from "../support/server-process.ts";
-import { credential, startSync } from "../support/synced-store.ts";
+import { packageFolder } from "../support/package.ts";
+import { credential, openLocalAndRemote, startSync } from "../support/synced-store.ts";
 
 const { serve }: typeof import("../../../web/src/server/serve.ts") = await import(
   new URL("dist/server/serve.js", packageFolder).href
@@ -54,14 +53,7 @@ class World {
   }
 
   static async open(t: TestContext): Promise<World> {
-    const account = { name: credential.name, keys: [emulatorKey], authorize: true };
-    const shared = { persistence: "memory", onWarning: () => {} } as const;
-    const remote = await openStore({ ...shared, name: "remote", account });
-    const local = await openStore({ ...shared, name: "local" });
-    t.after(async () => {
-      await local.close();
-      await remote.close();
-    });
+    const { local, remote } = await openLocalAndRemote(t);
     const people = remote.table("people");
     await people.createTable();
     for (let from = 0; from < rowKeys.length; from += 100) {

@@ -3,12 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncOptions } from "../../../web/src/start-sync/types.ts";
-import { openStore } from "../support/package.ts";
-import { emulatorKey } from "../support/server-process.ts";
-import { credential, startSync } from "../support/synced-store.ts";
+import { credential, openLocalAndRemote, startSync } from "../support/synced-store.ts";
 
 const url = `http://127.0.0.1:10002/${credential.name}`;
-const shared = { persistence: "memory", onWarning: () => {} } as const;
 const hour = 3_600_000;
 
 for (const [partitions, rows] of [
@@ -17,13 +14,7 @@ for (const [partitions, rows] of [
   [30, 400],
 ] as const) {
   test(`the requests for ${partitions * rows} entities are estimated within 10 %`, async (t) => {
-    const account = { name: credential.name, keys: [emulatorKey], authorize: true };
-    const remote = await openStore({ ...shared, account });
-    const local = await openStore({ ...shared, name: "local" });
-    t.after(async () => {
-      await local.close();
-      await remote.close();
-    });
+    const { local, remote } = await openLocalAndRemote(t);
     const people = remote.table("people");
     await people.createTable();
     for (let partition = 0; partition < partitions; ++partition)

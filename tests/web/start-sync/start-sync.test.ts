@@ -5,9 +5,9 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SyncOptions, SyncStatus } from "../../../web/src/start-sync/types.ts";
 import type { Store } from "../../../web/src/types.ts";
-import { openStore, RestError, StoreError } from "../support/package.ts";
+import { RestError, StoreError } from "../support/package.ts";
 import { emulatorKey } from "../support/server-process.ts";
-import { credential, startSync } from "../support/synced-store.ts";
+import { credential, openLocalAndRemote, startSync } from "../support/synced-store.ts";
 
 const url = `http://127.0.0.1:10002/${credential.name}`;
 const ann = { partitionKey: "p", rowKey: "ann" };
@@ -30,14 +30,7 @@ class World {
   }
 
   static async open(t: TestContext): Promise<World> {
-    const account = { name: credential.name, keys: [emulatorKey], authorize: true };
-    const shared = { persistence: "memory", onWarning: () => {} } as const;
-    const remote = await openStore({ ...shared, account });
-    const local = await openStore({ ...shared, name: "local" });
-    t.after(async () => {
-      await local.close();
-      await remote.close();
-    });
+    const { local, remote } = await openLocalAndRemote(t);
     return new World(t, local, remote);
   }
 

@@ -1,6 +1,7 @@
 // Stores in files whose table is synced with a server, behind a proxy with faults.
 
 import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type * as SyncModule from "../../../web/src/start-sync/index.ts";
 import type { Store } from "../../../web/src/types.ts";
@@ -16,6 +17,19 @@ export type TableOptions = SyncModule.SyncTableOptions;
 
 export const credential = { name: "devstoreaccount1", key: emulatorKey };
 export const table = "people";
+
+/** Opens a store, and one that serves as its remote, until the test ends. Both are in memory. */
+export async function openLocalAndRemote(t: TestContext): Promise<{ local: Store; remote: Store }> {
+  const account = { name: credential.name, keys: [emulatorKey], authorize: true };
+  const shared = { persistence: "memory", onWarning: () => {} } as const;
+  const remote = await openStore({ ...shared, account });
+  const local = await openStore({ ...shared, name: "local" });
+  t.after(async () => {
+    await local.close();
+    await remote.close();
+  });
+  return { local, remote };
+}
 
 export interface SyncedStoreOptions {
   readonly path: string;
