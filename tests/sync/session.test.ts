@@ -940,8 +940,8 @@ describe("the progress of a first download", () => {
     const { scan } = world.remote;
     let pages = 0;
     world.remote.scan = async (request) => {
-      pages += 1;
-      if (pages === 3) world.remote.failure = { kind: "failed" };
+      if (!request.keysOnly) pages += 1;
+      if (pages === 2) world.remote.failure = { kind: "failed" };
       await new Promise<void>((resolve) => world.scheduler.after(second, resolve));
       return await scan(request);
     };

@@ -90,6 +90,12 @@ describe("a range is divided", () => {
     assert.deepEqual(sizesOf(await splitRange(some, all, 8), all, mixed), [1000, 100]);
   });
 
+  test("no further when its ranges are not needed any more", async () => {
+    const table = tableOf(numbered(1000, 3, "user").map((partition) => keyOf(partition, "1")));
+    await splitRange(table.firstKey, all, 8, () => table.probes >= 7);
+    assert.equal(table.probes, 7);
+  });
+
   test("without the control characters that no key can have", async () => {
     const keys = [keyOf("p", "a~1"), keyOf("p", "a~2"), keyOf("p", "b")];
     const table = tableOf(keys);

@@ -62,8 +62,8 @@ async function connect(options: ConnectOptions, pass: Pass): Promise<Connection 
     limits: profile.limits,
     settleMs,
     beacon: await beaconOf(options, name),
-    split: (whole, count) =>
-      splitRange((range) => pass(() => remote.firstKey(range)), whole, count),
+    split: (whole, count, isOver) =>
+      splitRange((range) => pass(() => remote.firstKey(range)), whole, count, isOver),
   };
 }
 

@@ -1,6 +1,6 @@
 // What syncing costs (sync/PROTOCOL.md, Pulling): polls and comparisons of tables as they are now.
 
-import { rangesOfTable } from "../sync-session/ranges.ts";
+import { rangesOfTable, undividedPages } from "../sync-session/ranges.ts";
 import { foldedName, type Settings, type TableSettings } from "./options.ts";
 import type { SyncEstimate } from "./types.ts";
 
@@ -36,7 +36,7 @@ export interface KnownSizes {
 export function sizesOf(settings: Settings, known: KnownSizes): Map<string, TableSize> {
   const sizes = [...settings.tables].map(([name, { partitions }]) => {
     const rows = known.counts.get(foldedName(name)) ?? 0;
-    const usual = partitions?.length ?? (rows > rowsPerPage ? rangesOfTable : 1);
+    const usual = partitions?.length ?? (rows > undividedPages * rowsPerPage ? rangesOfTable : 1);
     const stretches = known.stretchesOf(name) ?? usual;
     return [foldedName(name), { rows, stretches, isFollowed: known.isFollowed(name) }] as const;
   });

@@ -19,14 +19,17 @@ const probesMax = 100;
 
 /**
  * Returns ranges that together are the range: `count`, or fewer if the entities have few prefixes,
- * or if a key cannot be read. Only a sorted remote can be asked.
+ * or if a key cannot be read. Only a sorted remote can be asked. Ends as soon as `isOver`, with any
+ * ranges.
  */
 export async function splitRange(
   firstKey: ReadFirstKey,
   range: KeyRange,
   count: number,
+  isOver: () => boolean = () => false,
 ): Promise<KeyRange[]> {
   let probes = 0;
+  const hasProbes = () => probes < probesMax && !isOver();
   const first = async (from: Key) => {
     probes += 1;
     const found = await firstKey({ ...range, from });
@@ -36,8 +39,8 @@ export async function splitRange(
   let starts: Key[] = [];
   try {
     const smallest = await first(range.from);
-    for (let length = 1; length <= (smallest?.length ?? 0) && probes < probesMax; ++length) {
-      const found = await prefixesOf(first, smallest as Key, length, () => probes < probesMax);
+    for (let length = 1; length <= (smallest?.length ?? 0) && hasProbes(); ++length) {
+      const found = await prefixesOf(first, smallest as Key, length, hasProbes);
       if (found.length > starts.length) starts = found;
       if (starts.length >= count) break;
     }

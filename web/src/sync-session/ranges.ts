@@ -7,8 +7,12 @@ import type { Remote } from "../sync/remote.ts";
 import { updateScanState } from "../sync/scan-state.ts";
 import type { SyncStore } from "../sync/store.ts";
 
-/** Divides the keys of the remote. */
-export type Split = (whole: KeyRange, count: number) => Promise<readonly KeyRange[]>;
+/** Divides the keys of the remote. Sends no more requests when `isOver`. */
+export type Split = (
+  whole: KeyRange,
+  count: number,
+  isOver: () => boolean,
+) => Promise<readonly KeyRange[]>;
 
 export interface RangeOptions {
   readonly store: SyncStore;
@@ -19,6 +23,8 @@ export interface RangeOptions {
 }
 
 export const rangesOfTable = 4;
+/** A table with more pages is divided. */
+export const undividedPages = 8;
 const whole: KeyRange = { from: "" };
 
 /** Returns the ranges that the table has now. */
@@ -57,15 +63,41 @@ function storedRanges(view: TableView): KeyRange[] | undefined {
   return ranges.length > 0 && next === undefined ? ranges : undefined;
 }
 
-/** A table of one page is not divided, nor one that cannot be asked for a key's successor. */
+/**
+ * Dividing takes tens of requests, one after the other. A small table is read completely before
+ * that, and stays whole. One that cannot be asked for a key's successor stays whole, too.
+ */
 async function firstRanges({
   remote,
   split,
 }: RangeOptions): Promise<readonly KeyRange[] | undefined> {
   if (!remote.traits.isSorted) return [whole];
-  const request = { range: whole, keysOnly: true, isFiltered: false, needsOrder: true };
+  const first = await keysAfter(remote, undefined);
+  if (first === undefined) return undefined;
+  if (first.token === undefined) return [whole];
+  let isOver = false;
+  const divided = split(whole, rangesOfTable, () => isOver);
+  const isSmall = endsSoon(remote, first.token, () => isOver);
+  const ranges = await Promise.race([divided, isSmall.then((is) => (is ? [whole] : divided))]);
+  isOver = true;
+  return ranges;
+}
+
+/** Returns whether the pages after the first one are few. */
+async function endsSoon(remote: Remote, after: string, isOver: () => boolean): Promise<boolean> {
+  let token: string | undefined = after;
+  for (let pages = 1; pages < undividedPages && !isOver(); ++pages) {
+    const page = await keysAfter(remote, token);
+    if (page === undefined) return false;
+    ({ token } = page);
+    if (token === undefined) return true;
+  }
+  return false;
+}
+
+/** Returns a page of keys. Undefined: it cannot be read. */
+async function keysAfter(remote: Remote, token: string | undefined) {
+  const request = { range: whole, keysOnly: true, isFiltered: false, token, needsOrder: true };
   const page = await remote.scan(request);
-  if (page.kind !== "page") return undefined;
-  if (page.token === undefined) return [whole];
-  return await split(whole, rangesOfTable);
+  return page.kind === "page" ? page : undefined;
 }
