@@ -953,6 +953,32 @@ describe("the outcome of a push", () => {
     assert.deepEqual(bases[1], [[2, base]]);
   });
 
+  test("leaves the version that an earlier write has brought as the base of a later one", () => {
+    const store = newStore();
+    const edit = (value: number) => () => row({ a: value });
+    store.transact((draft) => {
+      for (const name of ["1", "2"]) draft.put("rows", key(name), clean(row({ a: 1 }), "1"));
+    });
+    store.write(1, new Map(["1", "2"].map((of) => [key(of), edit(2)])));
+    const push = pushed(store);
+    store.write(2, new Map(["1", "2"].map((of) => [key(of), edit(3)])));
+    const observations = observe({
+      1: version(row({ a: 2 }), "2"),
+      2: version(row({ a: 9 }), "3"),
+    });
+    const unknown = { ...applied, outcome: "unknown", observations } as const;
+    store.transact((draft) => finishPush(draft, push, unknown, keeps));
+    const lost = [...store.view.entries("lost", "")].map(([, each]) => each);
+    assert.deepEqual(
+      lost.map(({ base, op }) => [op.group, op.key, base?.get("a")?.value]),
+      [
+        [1, key("2"), 1],
+        [2, key("1"), 2],
+        [2, key("2"), 1],
+      ],
+    );
+  });
+
   test("leaves what the remote has with all that a transaction loses, as far as it was read", () => {
     const answers = new Map([[key("1"), { kind: "remote" } as const]]);
     for (const policy of ["remote", "merge", answers] as const) {

@@ -252,7 +252,10 @@ export interface ParkedWrites {
 export interface LostWrite extends SyncWrite {
   /** For `restore` and `discard`. */
   readonly id: string;
-  /** What the remote had when the write was made; absent: it had no such entity, or not known. */
+  /**
+   * What the remote had when the write was made, with earlier writes of this store that have
+   * reached it since; absent: it had no such entity, or not known.
+   */
   readonly base?: SyncEntity | undefined;
   /** The entity as it was here; absent: it was deleted. */
   readonly local?: SyncEntity | undefined;

@@ -97,7 +97,7 @@ export interface ParkedGroup {
 /** An operation that lost a conflict. */
 export interface Lost {
   readonly op: OutboxOp;
-  /** What the remote had when the entity was first written here. Undefined: nothing, or unknown. */
+  /** The version on which the operation was made. Undefined: the entity was absent, or unknown. */
   readonly base?: Properties | undefined;
   readonly local: Properties | undefined;
   /** Undefined: nothing, or unknown. */

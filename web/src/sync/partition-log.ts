@@ -32,7 +32,7 @@ export class PartitionLog {
   readonly #parked: Map<number, ParkedGroup>; // by group
   readonly #byKey = new Map<Key, OutboxOp[]>(); // of both, in the order of their groups
   readonly #affected = new Set<Key>();
-  readonly #basesBefore = new Map<Key, Base>(); // of keys that were rebased
+  readonly #basesOfWrites = new Map<Key, Base>(); // of keys that were rebased since
 
   /** `ops`: all of the partition in the outbox, or all of the keys that this copy is used for. */
   constructor(
@@ -95,7 +95,7 @@ export class PartitionLog {
   /** `remoteOf`: what the remote has, of the keys that were observed. */
   lose(op: OutboxOp, outcome: "notApplied" | "unknown", remoteOf: RemoteProperties): void {
     const local = this.draft.get("rows", op.key)?.properties;
-    const base = baseProperties(this.#basesBefore.get(op.key) ?? this.baseOf(op.key));
+    const base = baseProperties(this.#basesOfWrites.get(op.key) ?? this.baseOf(op.key));
     this.#remove(op);
     this.draft.put("lost", outboxKey(this.partition, op.number), {
       op,
@@ -164,9 +164,14 @@ export class PartitionLog {
 
   /** A later operation of the key, if there is one, is now based on this version. */
   rebase(key: Key, base: Base): void {
-    if (!this.#basesBefore.has(key)) this.#basesBefore.set(key, this.baseOf(key));
+    if (!this.#basesOfWrites.has(key)) this.#basesOfWrites.set(key, this.baseOf(key));
     this.draft.put("bases", key, base);
     this.#affected.add(key);
+  }
+
+  /** The later operations of the key were made on the version that it is based on now. */
+  keepBase(key: Key): void {
+    this.#basesOfWrites.set(key, this.baseOf(key));
   }
 
   /**

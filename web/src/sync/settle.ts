@@ -37,7 +37,8 @@ export function settleMember(
   const isLatest = log.pendingOf(key).length === 0;
   if (isLatest || areSameProperties(intended, row?.properties)) {
     log.rebaseOnAnswer(key, row, sentAt);
-  } else log.rebase(key, outdatedBase(intended)); // the later operations were made on this version
+  } else log.rebase(key, outdatedBase(intended));
+  log.keepBase(key);
 }
 
 /**
