@@ -223,24 +223,21 @@ export class FakeStore implements SyncStore {
     if (view !== this.view) return result; // will be called again
     if (this.#disk.fails) throw new StorageFailure("The disk is full.");
     const journal = draft.settled.map(({ op, how }) => [idOf(op), how] as const);
-    if (this.#mirrored === undefined) this.#commit({ puts: draft.puts, journal });
-    else this.#commitMirrored(this.#mirrored, draft.puts, journal, decide);
+    // As in the engine: there is no commit if all that it should erase is absent. The keys count as
+    // touched all the same.
+    const puts = draft.puts.filter(
+      ({ table, key, value }) => value !== undefined || this.view.get(table, key) !== undefined,
+    );
+    this.#mirrored?.transact(decide, draft.puts, puts.length > 0);
+    const commit = this.commit + 1;
+    this.#commit({ puts, journal });
+    for (const { table, key } of draft.puts) this.#touch(table, key, commit);
+    this.#mirrored?.compare(puts, this.view);
     return result;
   }
 
-  /** The engine makes no commit if all that it should erase is absent. */
-  #commitMirrored(
-    mirrored: MirroredProcess,
-    all: readonly Put[],
-    journal: Commit["journal"],
-    decide: (draft: Draft) => unknown,
-  ): void {
-    const puts = all.filter(
-      ({ table, key, value }) => value !== undefined || this.view.get(table, key) !== undefined,
-    );
-    mirrored.transact(decide, all, puts.length > 0);
-    this.#commit({ puts, journal });
-    mirrored.compare(puts, this.view);
+  #touch(table: TableName, key: Key, commit: number): void {
+    if (table === "rows" || table === "bases") this.#touched.set(key, commit);
   }
 
   compareWithEngine(): void {
@@ -302,9 +299,7 @@ export class FakeStore implements SyncStore {
     if (puts.length === 0) return;
     const commit = { puts: puts.map((put) => withVersion(put, this.commit + 1)), journal };
     this.#contents.apply(commit);
-    for (const { table, key } of commit.puts) {
-      if (table === "rows" || table === "bases") this.#touched.set(key, this.view.commit);
-    }
+    for (const { table, key } of commit.puts) this.#touch(table, key, this.view.commit);
     this.#disk.add(this, commit);
     this.#disk.onCommit(this, commit);
   }

@@ -76,7 +76,7 @@ export class EngineStore {
       const parts = changes.encode(this.#encoder, this.#table);
       const changed = this.#engine.applySynced(parts, seen, publishes, nowMs);
       if (typeof changed !== "boolean") return changed;
-      if (changed) this.#touch(puts, seen + 1);
+      this.#touch(puts, seen + 1); // also without a commit: see touchAbsentRow
       const bytes = parts.reduce((sum, { message }) => sum + message.length, 0);
       return { result, draft, changes: changed, bytes, isStrict: puts.some(claimsTry) };
     } catch (error) {
