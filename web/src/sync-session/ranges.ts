@@ -78,9 +78,11 @@ async function firstRanges({
   let isOver = false;
   const divided = split(whole, rangesOfTable, () => isOver);
   const isSmall = endsSoon(remote, first.token, () => isOver);
-  const ranges = await Promise.race([divided, isSmall.then((is) => (is ? [whole] : divided))]);
-  isOver = true;
-  return ranges;
+  try {
+    return await Promise.race([divided, isSmall.then((is) => (is ? [whole] : divided))]);
+  } finally {
+    isOver = true;
+  }
 }
 
 /** Returns whether the pages after the first one are few. */
