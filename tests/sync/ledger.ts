@@ -70,7 +70,7 @@ export class Ledger {
   #executions = 0;
   /** When an operation was applied last, unless the receipt of its batch tells its client so. */
   readonly #appliedAt = new Map<string, number>();
-  /** The last delete of a key by each client. */
+  /** The last delete of a key by each store. */
   readonly #deletes = new Map<Key, Map<string, number>>();
   feed: RemoteFeed | undefined;
   readonly whole: WholeBatches;
@@ -121,7 +121,8 @@ export class Ledger {
     this.#executions += 1;
     this.whole.onExecuted(operations);
     if (batch) this.#checkOrder(batch);
-    for (const { key, kind } of operations) if (kind === "delete") this.#addDelete(key, who);
+    const by = batch ? storeOf(batch) : who;
+    for (const { key, kind } of operations) if (kind === "delete") this.#addDelete(key, by);
   }
 
   onDropped(): void {
@@ -129,9 +130,9 @@ export class Ledger {
     for (const key of this.#table.history.keys()) this.#addDelete(key, "drop");
   }
 
-  #addDelete(key: Key, who: string): void {
+  #addDelete(key: Key, by: string): void {
     const deletes = this.#deletes.get(key) ?? new Map<string, number>();
-    this.#deletes.set(key, deletes.set(who, this.#executions));
+    this.#deletes.set(key, deletes.set(by, this.#executions));
   }
 
   /** I4: rows 0 and 1 of a partition are always written together. */
@@ -171,13 +172,13 @@ export class Ledger {
   #mayRepeat(batch: SentBatch, op: OutboxOp): boolean {
     const id = idOf(op);
     if (this.#isRestored.has(id)) return true;
-    // Inserts that were not answered, and whose entities another client has deleted since they were
-    // executed: PROTOCOL.md, Outcomes 5.
+    // Inserts that were not answered, and whose entities another client, or the same one with an
+    // older copy of its store, has deleted since they were executed: PROTOCOL.md, Outcomes 5.
     const appliedAt = this.#appliedAt.get(id) ?? Number.POSITIVE_INFINITY;
     const deletes = [...(this.#deletes.get(op.key) ?? [])];
     const isResurrection =
       (this.#unanswered.get(id) ?? 0) > 0 &&
-      deletes.some(([who, at]) => who !== batch.client && at > appliedAt);
+      deletes.some(([by, at]) => by !== storeOf(batch) && at > appliedAt);
     if (isResurrection) this.counts.resurrected += 1;
     // Of clients without receipts: the network sent the batch twice.
     const isRepeated = !this.#config.hasReceipts && (batch.isRepeated || this.#isRepeated.has(id));
@@ -365,13 +366,23 @@ export class Ledger {
       const row = view.get("rows", key);
       const theirs = remote.get(key);
       const kept = theirs && this.#table.config.keeps(key, theirs.properties) ? theirs : undefined;
+      const hasEtag = row?.version?.etag === kept?.etag;
       const isEqual =
         areSameProperties(row?.properties, kept?.properties) &&
-        row?.version?.etag === kept?.etag &&
+        hasEtag &&
         row?.version?.timestamp === kept?.timestamp;
-      if (!isEqual) found.push(`${client} ${key} differs from the remote`);
+      const isHidden = hasEtag && kept !== undefined && this.#mayHideVersions;
+      if (!isEqual && !isHidden) found.push(`${client} ${key} differs from the remote`);
     }
     return found;
+  }
+
+  /**
+   * In Azurite, two versions can have one ETag. Scans by Timestamp bring both, but not if their
+   * overlap is too small, and comparisons of versions do not find the second.
+   */
+  get #mayHideVersions(): boolean {
+    return this.#config.profile === "azurite" && this.#config.breaksBounds;
   }
 
   /** No client can know that the operation was applied. */
@@ -417,6 +428,9 @@ function pendingOps(store: FakeStore, key: Key): OutboxOp[] {
   const all = [...parked, ...outbox].filter((op) => op.key === key);
   return all.sort((a, b) => a.group - b.group);
 }
+
+/** An older copy of a client's store knows nothing of what was done after it. */
+const storeOf = ({ client, restores }: SentBatch): string => `${client} ${restores}`;
 
 /** Undefined: the client does not claim to know the remote's version. */
 function claimOf(

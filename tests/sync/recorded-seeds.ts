@@ -129,4 +129,16 @@ export const recordedSeeds: readonly RecordedSeed[] = [
       "A feed told that an entity was deleted, and the store did not have it. Then an older page of " +
       "a scan brought the entity back.",
   },
+  {
+    seed: 793508659,
+    found:
+      "An insert was applied, and a copy of the store from before it was restored, which deleted " +
+      "the entity. Then another copy of the request arrived. No store can know of it.",
+  },
+  {
+    seed: 3500005205,
+    found:
+      "In Azurite, others changed an entity in the millisecond in which a push had created it, so " +
+      "both versions had the same ETag. No store can know of it if its scans overlap too little.",
+  },
 ];

@@ -78,11 +78,10 @@ async function firstRanges({
   let isOver = false;
   const divided = split(whole, rangesOfTable, () => isOver);
   const isSmall = endsSoon(remote, first.token, () => isOver);
-  try {
-    return await Promise.race([divided, isSmall.then((is) => (is ? [whole] : divided))]);
-  } finally {
+  const either = Promise.race([divided, isSmall.then((is) => (is ? [whole] : divided))]);
+  return await either.finally(() => {
     isOver = true;
-  }
+  });
 }
 
 /** Returns whether the pages after the first one are few. */
