@@ -49,12 +49,12 @@ export interface Config {
   /** The remote is slower or more skewed than the overlap allows. */
   readonly breaksBounds: boolean;
   readonly crashMs: number; // between two crashes of a client, at most
-  readonly durationMs: number;
+  readonly durationMs: number; // until users, other writers and accidents end
 }
 
 const policies = ["remote", "merge", "local", "resolve"] as const;
 
-export function drawConfig(scheduler: Scheduler, seed: number): Config {
+export function drawConfig(scheduler: Scheduler, seed: number, durationMs: number): Config {
   const chance = (probability: number) => scheduler.chance(probability);
   const below = (n: number) => scheduler.below(n);
   const profile: Profile = chance(0.6) ? "azure" : chance(0.4) ? "azurite" : "cosmos";
@@ -106,6 +106,6 @@ export function drawConfig(scheduler: Scheduler, seed: number): Config {
     unloads: chance(0.3),
     breaksBounds,
     crashMs: chance(0.4) ? 250 : 1000,
-    durationMs: 2500,
+    durationMs,
   };
 }

@@ -27,18 +27,23 @@ const restMs = 9000; // at most, without faults, until all is equal or fewer ope
 const sliceMs = 200;
 const requestsPerSecondMax = 1000; // of one client: more is a livelock
 
-/**
- * Throws a Violation. `onTrace` gets each line of the trace. `mirrorOf`: makes each commit in the
- * real engine, too.
- */
+export interface SimulationOptions {
+  /** Gets each line of the trace. */
+  readonly onTrace?: ((line: string) => void) | undefined;
+  /** Makes each commit in the real engine, too. */
+  readonly mirrorOf?: World["mirrorOf"];
+  /** Config.durationMs. */
+  readonly durationMs?: number | undefined;
+}
+
+/** Throws a Violation. */
 export async function simulate(
   seed: number,
-  onTrace?: (line: string) => void,
-  mirrorOf?: World["mirrorOf"],
+  { onTrace, mirrorOf, durationMs = 2500 }: SimulationOptions = {},
 ): Promise<SimulationResult> {
   const scheduler = new Scheduler(seed);
   scheduler.onTrace = onTrace;
-  const config = drawConfig(scheduler, seed);
+  const config = drawConfig(scheduler, seed, durationMs);
   scheduler.trace(JSON.stringify(config));
   const keeps: RowFilter = (_, properties) => config.filter === "none" || !properties.has("hidden");
   const table = new WeakTable(scheduler, { ...config, keeps });
