@@ -10,6 +10,7 @@ import { after, before, describe, test } from "node:test";
 import { makeFolder } from "../../web/src/storage/log-folder.ts";
 import { StorageError } from "../../web/src/storage/log-storage.ts";
 import { NodeFilesStorage } from "../../web/src/storage/node-files.ts";
+import { eachStep } from "./support/each-step.ts";
 import { intercepted } from "./support/intercepted-fs.ts";
 import { SmallLog } from "./support/small-log.ts";
 
@@ -160,16 +161,14 @@ async function runKilled(n: number, isNew: boolean): Promise<boolean> {
 for (const isNew of [true, false]) {
   describe(`a folder ${isNew ? "without" : "with"} a manifest, at every system call`, () => {
     for (const how of ["before", "after"] as const) {
-      test(`a failure ${how} its work loses nothing, and does not fence the owner`, async () => {
-        let calls = 0;
-        while (await runWithFailure(calls + 1, how, isNew)) calls += 1;
+      test(`a failure ${how} its work loses nothing, and does not fence the owner`, async (t) => {
+        const calls = await eachStep(t, (call) => runWithFailure(call, how, isNew));
         assert(calls > 100, `${calls} calls`);
       });
     }
 
-    test("the end of the process loses nothing that was acknowledged", async () => {
-      let calls = 0;
-      while (await runKilled(calls + 1, isNew)) calls += 1;
+    test("the end of the process loses nothing that was acknowledged", async (t) => {
+      const calls = await eachStep(t, (call) => runKilled(call, isNew));
       assert(calls > 100, `${calls} calls`);
     });
   });

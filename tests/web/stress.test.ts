@@ -16,7 +16,7 @@ import { Simulation, until } from "./support/simulation.ts";
 import { row, runStress, type StressOptions } from "./support/stress.ts";
 import { unfencedStorage } from "./support/unfenced-storage.ts";
 
-const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 100 : 16));
+const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? (process.env["ENTITABLE_ALL"] ? 100 : 8));
 
 const inOrder = { isRandom: false };
 

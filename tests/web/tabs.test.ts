@@ -966,7 +966,7 @@ class User {
 }
 
 test("tabs killed, frozen, suspended and closed at random lose no write", {
-  orders: process.env["ENTITABLE_ALL"] ? 100 : 50,
+  orders: process.env["ENTITABLE_ALL"] ? 100 : 20,
 }, async ({ random }) => {
   const origin = new Origin();
   const founder = await open(new Tab(origin));

@@ -5,7 +5,7 @@ import { Simulation, type SimulationOptions } from "./simulation.ts";
 
 export const seed = Number(process.env["ENTITABLE_SEED"] ?? Date.now() % 1_000_000_007);
 
-const defaultOrders = process.env["ENTITABLE_ALL"] ? 50 : 6;
+const defaultOrders = process.env["ENTITABLE_ALL"] ? 50 : 4;
 
 type Body<T> = (simulation: Simulation, t: TestContext) => Promise<T>;
 
