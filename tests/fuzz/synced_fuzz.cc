@@ -7,8 +7,8 @@
 
 #include "core/store/sync_tables.h"
 #include "tests/support/log_checks.h"
-#include "tests/support/store_helpers.h"
 #include "tests/support/test_host.h"
+#include "tests/support/write_requests.h"
 
 namespace {
 
