@@ -15,11 +15,11 @@ const requiredMethods = ["analyzePath", "mkdirTree", "mount", "getDB"];
 // preloaded files, and load the module, which web/src/wasm/module.ts does with `instantiateWasm`.
 const unusedStatements = [
   /FS\.create(?:DefaultDirectories|DefaultDevices|SpecialDirectories)\(\);/g,
-  /if\(!Module\["noFSInit"\]&&!FS\.init\.initialized\)FS\.init\(\);/g,
+  /if\(!Module\["noFSInit"\]&&!FS\.(?:init\.)?initialized\)FS\.init\(\);/g,
   /FS\.ignorePermissions=false;/g,
   /TTY\.init\(\);/g,
   /Module\["FS_[A-Za-z]+"\]=FS\.[A-Za-z]+;/g,
-  /instantiateAsync\(\)\.catch\(readyPromiseReject\);return\{\}/g,
+  /instantiateAsync\([\w,]*\)\.catch\(readyPromiseReject\);return\{\}/g,
   /\{read_=\(url=>.*?\}\)\}(?=setWindowTitle=)/g,
 ];
 
@@ -51,6 +51,8 @@ export function prune(glue) {
   const text = unusedStatements
     .reduce((rest, pattern) => rest.replace(pattern, ""), located)
     .replace(nodeOperations, folderOperations);
+  // It would open devices that are not made.
+  if (text.includes("FS.init()")) throw new Error("The glue still sets up the standard streams.");
   const program = parse(text, { ecmaVersion: "latest", sourceType: "module" });
   const loaders = functionsNamed(program, unusedFunctions);
   const members = membersOfFileSystem(program);
