@@ -52,7 +52,9 @@ test("the entries share their classes, and the engine's files", async () => {
   await assert.rejects(store.table("lamps").getEntity("desk", "1"), core.RestError);
   await store.close();
   // one copy of the code, without the engine
-  assert.ok(statSync(new URL("dist/cjs/entitable.cjs", packageFolder)).size < 760_000);
+  // Newer versions of Emscripten make a larger module.
+  const sizeMax = process.env["ENTITABLE_ANY_VERSION"] === undefined ? 760_000 : 790_000;
+  assert.ok(statSync(new URL("dist/cjs/entitable.cjs", packageFolder)).size < sizeMax);
 });
 
 test("entitable/inline reads the complete module from its file", () => {
