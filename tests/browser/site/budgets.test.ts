@@ -22,7 +22,7 @@ interface Budget {
 }
 
 // Compilers that are newer than the pinned ones make the wasm modules a fifth larger.
-const newerKilobytes = process.env["ENTITABLE_ANY_VERSION"] === undefined ? 0 : 43;
+const newerKilobytes = process.env["ENTITABLE_ANY_VERSION"] === undefined ? 0 : 56;
 
 // The site promises that a first load takes at most 100 KB.
 const budgets: readonly Budget[] = [
@@ -48,7 +48,11 @@ const budgets: readonly Budget[] = [
   { path: "api/store", button: "Colours", first: { kilobytes: 22, files: 8 } },
   { path: "bundlers", button: "Colours", first: { kilobytes: 22, files: 8 } },
   { path: "sync-failures", button: "Start two", first: { kilobytes: 12, files: 9 } },
-  { path: "workbench", button: "Load the cities", first: { kilobytes: 284, files: 20 } },
+  {
+    path: "workbench",
+    button: "Load the cities",
+    first: { kilobytes: 284 + newerKilobytes, files: 20 },
+  },
 ];
 
 const kilobyte = 1024;
