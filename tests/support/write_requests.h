@@ -1,6 +1,8 @@
 // Short functions that make requests to the store.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>

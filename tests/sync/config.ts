@@ -54,7 +54,7 @@ export interface Config {
 
 const policies = ["remote", "merge", "local", "resolve"] as const;
 
-export function drawConfig(scheduler: Scheduler, seed: number, durationMs: number): Config {
+export function drawConfig(scheduler: Scheduler, seed: number, durationMs = 2500): Config {
   const chance = (probability: number) => scheduler.chance(probability);
   const below = (n: number) => scheduler.below(n);
   const profile: Profile = chance(0.6) ? "azure" : chance(0.4) ? "azurite" : "cosmos";

@@ -25,7 +25,7 @@ const batch = (changes: Partial<SentBatch> = {}): SentBatch => ({
 /** Runs a simulation in which the client's batches are executed, one after the other. */
 async function execute(hasReceipts: boolean, ...batches: readonly SentBatch[]): Promise<Ledger> {
   const scheduler = new Scheduler(1);
-  const config = { ...drawConfig(scheduler, 1, 2500), hasReceipts };
+  const config = { ...drawConfig(scheduler, 1), hasReceipts };
   const table = new WeakTable(scheduler, { ...config, keeps: () => true });
   const ledger = new Ledger(scheduler, table, config);
   for (const sent of batches) {

@@ -39,7 +39,7 @@ export interface SimulationOptions {
 /** Throws a Violation. */
 export async function simulate(
   seed: number,
-  { onTrace, mirrorOf, durationMs = 2500 }: SimulationOptions = {},
+  { onTrace, mirrorOf, durationMs }: SimulationOptions = {},
 ): Promise<SimulationResult> {
   const scheduler = new Scheduler(seed);
   scheduler.onTrace = onTrace;

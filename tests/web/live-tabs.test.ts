@@ -661,10 +661,11 @@ async function writeRows(store: Store, name: string, random: Random): Promise<vo
 }
 
 describe("at random", () => {
+  const orders = process.env["ENTITABLE_ALL"] ? 100 : 10;
   test(
     "feeds of tabs that are killed, frozen and suspended have each commit once",
     {
-      orders: process.env["ENTITABLE_ALL"] ? 100 : 10,
+      orders,
     },
     async ({ random }) => assert.equal((await runFeeds(random, false)).truncations, 0),
   );
@@ -672,7 +673,7 @@ describe("at random", () => {
   let truncations = 0;
   let feedUsers = 0;
   test("feeds go on although checkpoints remove the log", {
-    orders: process.env["ENTITABLE_ALL"] ? 100 : 10,
+    orders,
   }, async ({ random }) => {
     const run = await runFeeds(random, true);
     truncations += run.truncations;
@@ -685,7 +686,7 @@ describe("at random", () => {
   let acknowledged = 0;
   let doubles = 0;
   test("a durable reader gets each commit, and none after acknowledging it", {
-    orders: process.env["ENTITABLE_ALL"] ? 100 : 10,
+    orders,
   }, async ({ random }) => {
     const reader = await runReaders(random);
     if (reader.acknowledged > reader.since) acknowledged += 1;
@@ -697,7 +698,7 @@ describe("at random", () => {
 
   let checked = 0;
   test("live queries of tabs that are killed, frozen and suspended show the truth", {
-    orders: process.env["ENTITABLE_ALL"] ? 100 : 10,
+    orders,
   }, async ({ random }) => {
     checked += await runTabs(random);
   });

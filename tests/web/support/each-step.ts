@@ -15,7 +15,7 @@ export async function eachStep(
   run: (step: number) => Promise<boolean>,
 ): Promise<number> {
   let step = 1 + (seed % stride);
-  t.diagnostic(`each step of ${stride}, from ${step}`);
+  t.diagnostic(`ENTITABLE_SEED=${seed}: every ${stride}. step, from ${step}`);
   while (await run(step)) step += stride;
   return step - stride;
 }
