@@ -25,7 +25,7 @@ struct Rule {
   std::string_view instead = {};  // in an account SAS: a permission that suffices too
 };
 
-constexpr Rule rules[] = {
+constexpr Rule rules_by_action[] = {
     {AccessKind::read_entities, "r", "r", 'o'}, {AccessKind::insert, "a", "a", 'o'},
     {AccessKind::upsert, "au", "au", 'o'},      {AccessKind::update, "u", "u", 'o'},
     {AccessKind::remove, "d", "d", 'o'},        {AccessKind::batch, "", "", 'o'},
@@ -35,10 +35,10 @@ constexpr Rule rules[] = {
 };
 
 constexpr bool is_complete() {
-  for (std::size_t i = 0; i < std::size(rules); ++i) {
-    if (static_cast<std::size_t>(rules[i].action) != i) return false;
+  for (std::size_t i = 0; i < std::size(rules_by_action); ++i) {
+    if (static_cast<std::size_t>(rules_by_action[i].action) != i) return false;
   }
-  return std::size(rules) == static_cast<std::size_t>(AccessKind::write_service) + 1;
+  return std::size(rules_by_action) == static_cast<std::size_t>(AccessKind::write_service) + 1;
 }
 static_assert(is_complete(), "one line for each action, in their order");
 
@@ -247,7 +247,7 @@ Result<void> GrantedAccess::check(const RequiredAccess& required_access) const {
   if (by_bearer_token_ && required_access.action == AccessKind::table_acl)
     return Error(ErrorCode::authorization_failure);
   if (!grant_.has_value()) return {};
-  const Rule& rule = rules[static_cast<std::size_t>(required_access.action)];
+  const Rule& rule = rules_by_action[static_cast<std::size_t>(required_access.action)];
   return grant_->whole_account ? check_account_sas(*grant_, rule)
                                : check_table_sas(*grant_, rule, required_access);
 }

@@ -20,7 +20,7 @@ struct Parameter {
   bool plus_is_space = false;
 };
 
-constexpr Parameter parameters[] = {
+constexpr Parameter known_parameters[] = {
     {"$filter", &QueryParameters::filter, true},
     {"$select", &QueryParameters::select, true},
     {"$top", &QueryParameters::top},
@@ -42,9 +42,9 @@ Result<void> read_parameter(std::string_view pair, QueryParameters& options) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
   const std::optional<std::string> name = percent_decode(pair.substr(0, equals));
   if (!name.has_value()) return {};  // malformed, so not the name of a known parameter
-  const auto* known = std::find_if(std::begin(parameters), std::end(parameters),
+  const auto* known = std::find_if(std::begin(known_parameters), std::end(known_parameters),
                                    [&](const Parameter& p) { return p.name == *name; });
-  if (known == std::end(parameters)) {
+  if (known == std::end(known_parameters)) {
     if (name->substr(0, 1) == "$") options.unsupported = true;
     return {};
   }

@@ -23,7 +23,7 @@ namespace {
 // properties can refer to one name.
 constexpr std::size_t name_bytes_max = 3 * limits::property_name_units_max;
 
-Error malformed_error() {
+Error malformed_write_error() {
   return Error(ErrorCode::invalid_input, "The request message is malformed.");
 }
 // The service's message for a value that does not fit its type.
@@ -191,7 +191,7 @@ Result<void> read_properties(MessageReader& in, std::span<const ClassifiedName> 
       failure = taken.error();
     }
   }
-  if (!in.ok()) return malformed_error();
+  if (!in.ok()) return malformed_write_error();
   if (failure.has_value()) return *failure;
   return {};
 }
@@ -199,7 +199,7 @@ Result<void> read_properties(MessageReader& in, std::span<const ClassifiedName> 
 Result<void> read_operation(MessageReader& in, std::span<const ClassifiedName> names,
                             Operation& operation) {
   const OperationFields fields = read_operation_fields(in);
-  if (!in.ok()) return malformed_error();
+  if (!in.ok()) return malformed_write_error();
   operation.kind = fields.kind;
   operation.key.partition = fields.partition.text;
   operation.key.row = fields.row.text;
@@ -261,7 +261,7 @@ std::optional<GroupFailure> parse_entities(MessageReader& in, WriteRequest& requ
                       [&](std::string_view name) { names[read++] = classify_name(name); });
   std::optional<GroupFailure> failure;
   if (in.ok()) failure = read_operations(in, fields, names, write);
-  if (!in.ok()) failure = GroupFailure{malformed_error()};
+  if (!in.ok()) failure = GroupFailure{malformed_write_error()};
   return failure;
 }
 
@@ -269,7 +269,7 @@ std::optional<GroupFailure> parse_entities(MessageReader& in, WriteRequest& requ
 template <typename Write>
 std::optional<GroupFailure> parse_table(MessageReader& in, WriteRequest& request) {
   request.body = Write{std::string(in.text())};
-  if (!in.ok()) return GroupFailure{malformed_error()};
+  if (!in.ok()) return GroupFailure{malformed_write_error()};
   return std::nullopt;
 }
 
@@ -289,7 +289,7 @@ bool is_single_row_write(std::string_view message) {
 std::optional<GroupFailure> parse_write(std::string_view message, WriteRequest& request) {
   request.call.reset();
   MessageReader in(message);
-  if (!in.ok()) return GroupFailure{malformed_error()};
+  if (!in.ok()) return GroupFailure{malformed_write_error()};
   switch (static_cast<RequestKind>(in.kind())) {
     case RequestKind::write:
       return parse_entities(in, request);
@@ -316,7 +316,7 @@ std::optional<GroupFailure> parse_write(std::string_view message, WriteRequest& 
     case RequestKind::feed_reader:
       break;
   }
-  return GroupFailure{malformed_error()};
+  return GroupFailure{malformed_write_error()};
 }
 
 }  // namespace entitable::rpc

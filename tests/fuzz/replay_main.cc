@@ -45,9 +45,11 @@ bool replay(const std::filesystem::path& file) {
 }  // namespace
 
 int main(int argc, char* argv[]) {
+  const std::string program = std::filesystem::path(argv[0]).filename();
+  const std::string target = program.substr(0, program.rfind("_corpus"));
   const std::vector<std::filesystem::path> files =
       argc > 1 ? std::vector<std::filesystem::path>(argv + 1, argv + argc)
-               : files_of(ENTITABLE_CORPUS);
+               : files_of(std::filesystem::path(ENTITABLE_CORPORA) / target);
   const bool all_read = std::all_of(files.begin(), files.end(), replay);
   std::printf("%zu inputs replayed\n", files.size());
   return all_read && !files.empty() ? 0 : 1;

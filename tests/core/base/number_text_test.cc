@@ -16,7 +16,7 @@ using namespace std::string_literals;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double double_max = std::numeric_limits<double>::max();
 constexpr double denormal_min = std::numeric_limits<double>::denorm_min();
 
@@ -217,8 +217,8 @@ TEST_CASE("doubles print in the service's form") {
   CHECK(to_text(denormal_min) == "5E-324");
   CHECK(to_text(0.1 + 0.2) == "0.30000000000000004");
   CHECK(to_text(std::numeric_limits<double>::quiet_NaN()) == "NaN");
-  CHECK(to_text(infinity) == "Infinity");
-  CHECK(to_text(-infinity) == "-Infinity");
+  CHECK(to_text(infinite) == "Infinity");
+  CHECK(to_text(-infinite) == "-Infinity");
 }
 
 TEST_CASE("edge doubles round-trip, in the shortest text") {
@@ -233,7 +233,7 @@ TEST_CASE("edge doubles round-trip, in the shortest text") {
     const double power = std::ldexp(1.0, exponent);
     check_round_trip(power);
     check_round_trip(std::nextafter(power, 0.0));
-    check_round_trip(std::nextafter(power, infinity));
+    check_round_trip(std::nextafter(power, infinite));
   }
   for (int exponent = -323; exponent <= 308; ++exponent) {
     check_round_trip(*parse_double("1e" + std::to_string(exponent)));

@@ -21,7 +21,7 @@ Result<Value> parse(std::string_view text) {
   return parse_literal(token);
 }
 
-Value value_of(std::string_view text) {
+Value parsed_value(std::string_view text) {
   CAPTURE(text);
   const Result<Value> value = parse(text);
   REQUIRE(value.ok());
@@ -44,53 +44,53 @@ bool is_literal_text(std::string_view text) {
 }  // namespace
 
 TEST_CASE("literals of every type parse to their value") {
-  CHECK(value_of("'o''clock'") == Value::of_string("o'clock"));
-  CHECK(value_of("''") == Value::of_string(""));
-  CHECK(value_of("''''") == Value::of_string("'"));
-  CHECK(value_of("123") == Value::of_int32(123));
-  CHECK(value_of("-0") == Value::of_int32(0));
-  CHECK(value_of("007") == Value::of_int32(7));
-  CHECK(value_of("123L") == Value::of_int64(123));
-  CHECK(value_of("-5l") == Value::of_int64(-5));
-  CHECK(value_of("1.5") == Value::of_double(1.5));
-  CHECK(value_of("-2.5e3") == Value::of_double(-2500));
-  CHECK(value_of("1e3") == Value::of_double(1000));
-  CHECK(value_of("1E-3") == Value::of_double(0.001));
-  CHECK(value_of("3D") == Value::of_double(3));
-  CHECK(value_of("-3d") == Value::of_double(-3));
-  CHECK(value_of("1.5e1d") == Value::of_double(15));
-  CHECK(value_of("-0.0") == Value::of_double(-0.0));
-  CHECK(value_of("true") == Value::of_boolean(true));
-  CHECK(value_of("false") == Value::of_boolean(false));
-  CHECK(value_of("datetime'1601-01-01T00:00:00Z'") ==
+  CHECK(parsed_value("'o''clock'") == Value::of_string("o'clock"));
+  CHECK(parsed_value("''") == Value::of_string(""));
+  CHECK(parsed_value("''''") == Value::of_string("'"));
+  CHECK(parsed_value("123") == Value::of_int32(123));
+  CHECK(parsed_value("-0") == Value::of_int32(0));
+  CHECK(parsed_value("007") == Value::of_int32(7));
+  CHECK(parsed_value("123L") == Value::of_int64(123));
+  CHECK(parsed_value("-5l") == Value::of_int64(-5));
+  CHECK(parsed_value("1.5") == Value::of_double(1.5));
+  CHECK(parsed_value("-2.5e3") == Value::of_double(-2500));
+  CHECK(parsed_value("1e3") == Value::of_double(1000));
+  CHECK(parsed_value("1E-3") == Value::of_double(0.001));
+  CHECK(parsed_value("3D") == Value::of_double(3));
+  CHECK(parsed_value("-3d") == Value::of_double(-3));
+  CHECK(parsed_value("1.5e1d") == Value::of_double(15));
+  CHECK(parsed_value("-0.0") == Value::of_double(-0.0));
+  CHECK(parsed_value("true") == Value::of_boolean(true));
+  CHECK(parsed_value("false") == Value::of_boolean(false));
+  CHECK(parsed_value("datetime'1601-01-01T00:00:00Z'") ==
         Value::of_date_time(limits::date_time_ticks_min));
-  CHECK(value_of("guid'A455C695-df98-5678-aaaa-81d3367e5a34'") ==
+  CHECK(parsed_value("guid'A455C695-df98-5678-aaaa-81d3367e5a34'") ==
         Value::of_guid(*parse_guid("a455c695-df98-5678-aaaa-81d3367e5a34")));
   for (const char* binary : {"X'0a1B'", "x'0a1b'", "binary'0A1B'"}) {
-    CHECK(value_of(binary) == Value::of_binary("\x0A\x1B"));
+    CHECK(parsed_value(binary) == Value::of_binary("\x0A\x1B"));
   }
-  CHECK(value_of("X''") == Value::of_binary(""));
+  CHECK(parsed_value("X''") == Value::of_binary(""));
 }
 
 TEST_CASE("the special doubles have OData's names and .NET's") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  CHECK(std::isnan(value_of("NaN").view().float64()));
-  CHECK(value_of("INF") == Value::of_double(infinity));
-  CHECK(value_of("Infinity") == Value::of_double(infinity));
-  CHECK(value_of("-INF") == Value::of_double(-infinity));
-  CHECK(value_of("-Infinity") == Value::of_double(-infinity));
+  CHECK(std::isnan(parsed_value("NaN").view().float64()));
+  CHECK(parsed_value("INF") == Value::of_double(infinity));
+  CHECK(parsed_value("Infinity") == Value::of_double(infinity));
+  CHECK(parsed_value("-INF") == Value::of_double(-infinity));
+  CHECK(parsed_value("-Infinity") == Value::of_double(-infinity));
 }
 
 TEST_CASE("integers stay within their type") {
-  CHECK(value_of("2147483647") == Value::of_int32(2147483647));
-  CHECK(value_of("-2147483648") == Value::of_int32(-2147483647 - 1));
+  CHECK(parsed_value("2147483647") == Value::of_int32(2147483647));
+  CHECK(parsed_value("-2147483648") == Value::of_int32(-2147483647 - 1));
   CHECK(message_of_error("2147483648") == "Unrecognized 'Edm.Int32' literal '2147483648'");
   CHECK(message_of_error("-2147483649") == "Unrecognized 'Edm.Int32' literal '-2147483649'");
   CHECK(message_of_error("5454161346626") == "Unrecognized 'Edm.Int32' literal '5454161346626'");
-  CHECK(value_of("2147483648L") == Value::of_int64(2147483648));
-  CHECK(value_of("9223372036854775807L") ==
+  CHECK(parsed_value("2147483648L") == Value::of_int64(2147483648));
+  CHECK(parsed_value("9223372036854775807L") ==
         Value::of_int64(std::numeric_limits<std::int64_t>::max()));
-  CHECK(value_of("-9223372036854775808L") ==
+  CHECK(parsed_value("-9223372036854775808L") ==
         Value::of_int64(std::numeric_limits<std::int64_t>::min()));
   CHECK(message_of_error("9223372036854775808L") ==
         "Unrecognized 'Edm.Int64' literal '9223372036854775808L'");
@@ -101,8 +101,9 @@ TEST_CASE("integers stay within their type") {
 }
 
 TEST_CASE("doubles may underflow and not overflow") {
-  CHECK(value_of("1.7976931348623157e308") == Value::of_double(std::numeric_limits<double>::max()));
-  CHECK(value_of("1e-400") == Value::of_double(0));
+  CHECK(parsed_value("1.7976931348623157e308") ==
+        Value::of_double(std::numeric_limits<double>::max()));
+  CHECK(parsed_value("1e-400") == Value::of_double(0));
   CHECK(message_of_error("1e400") == "Unrecognized 'Edm.Double' literal '1e400'");
   CHECK(message_of_error("-1e400D") == "Unrecognized 'Edm.Double' literal '-1e400D'");
 }
@@ -147,7 +148,7 @@ TEST_CASE("literal_text has one form for each type") {
   CHECK(literal_text(ValueView::of_boolean(true)) == "true");
   CHECK(literal_text(ValueView::of_date_time(637'311'980'884'767'000)) ==
         "datetime'2020-07-24T14:34:48.4767Z'");
-  CHECK(literal_text(value_of("guid'A455C695-df98-5678-aaaa-81d3367e5a34'").view()) ==
+  CHECK(literal_text(parsed_value("guid'A455C695-df98-5678-aaaa-81d3367e5a34'").view()) ==
         "guid'a455c695-df98-5678-aaaa-81d3367e5a34'");
   CHECK(literal_text(ValueView::of_binary("\x0A\xFF")) == "X'0aff'");
 }
@@ -159,7 +160,7 @@ TEST_CASE("every value round-trips as a literal") {
   for (int i = 0; i < 5000; ++i) {
     const Value value = test::random_value(prng);
     const std::string text = literal_text(value.view());
-    const Value again = value_of(text);
+    const Value again = parsed_value(text);
     const bool nan = value.type() == EdmType::float64 && std::isnan(value.view().float64());
     CAPTURE(text);
     CHECK((nan ? literal_text(again.view()) == "NaN" : again == value));

@@ -25,6 +25,10 @@ inline Entity entity(std::string_view partition, std::string_view row, Ticks tim
   return made;
 }
 
+inline Property int32_property(std::string name) {
+  return {std::move(name), Value::of_int32(1)};
+}
+
 // Returns for example "000042". These keys sort like the numbers.
 inline std::string digits(std::uint64_t number, std::size_t width = 6) {
   std::string text = std::to_string(number);

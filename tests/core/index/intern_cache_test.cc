@@ -10,13 +10,7 @@
 
 namespace entitable {
 
-namespace {
-
-Property int32_property(std::string name) {
-  return {std::move(name), Value::of_int32(1)};
-}
-
-}  // namespace
+using test::int32_property;
 
 TEST_CASE("a schema knows the properties of recent rows, in the order in which they were written") {
   Schema schema;

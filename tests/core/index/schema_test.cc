@@ -11,13 +11,10 @@
 
 namespace entitable {
 
+using test::int32_property;
 using test::Prng;
 
 namespace {
-
-Property int32_property(std::string name) {
-  return {std::move(name), Value::of_int32(1)};
-}
 
 void shuffle(std::vector<Property>& properties, Prng& random) {
   for (std::size_t i = properties.size(); i > 1; --i) {

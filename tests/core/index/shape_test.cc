@@ -9,13 +9,7 @@
 
 namespace entitable {
 
-namespace {
-
-Property int32_property(std::string name) {
-  return {std::move(name), Value::of_int32(1)};
-}
-
-}  // namespace
+using test::int32_property;
 
 TEST_CASE("slots: texts first, then 8-byte kinds, Guid, Int32, Boolean, each in canonical order") {
   Schema schema;

@@ -8,6 +8,7 @@
 
 #include "core/filter/parser.h"
 #include "core/live/delta.h"
+#include "core/live/watch.h"
 #include "tests/support/catch.h"
 
 namespace entitable::test {
@@ -16,6 +17,14 @@ inline Filter filter_of(std::string_view text) {
   Result<Filter> filter = parse_filter(text);
   REQUIRE(filter.ok());
   return std::move(*filter);
+}
+
+inline WatchQuery query_of(std::string_view filter,
+                           std::optional<std::uint32_t> limit = std::nullopt) {
+  WatchQuery query;
+  if (!filter.empty()) query.filter = filter_of(filter);
+  query.limit = limit;
+  return query;
 }
 
 // A row of partition "p" with an Int32 property `n`.

@@ -26,7 +26,7 @@ std::vector<Watch*> found(const RangeTree& tree, const KeyView& key) {
   return watches;
 }
 
-using Watches = std::vector<Watch*>;
+using FoundWatches = std::vector<Watch*>;
 
 KeyRange random_range(Prng& prng) {
   switch (prng.below(5)) {
@@ -61,9 +61,9 @@ TEST_CASE("equal ranges share a node, until the last watch is removed") {
   const KeyRange* const first = tree.add(KeyRange::partition("b"), watch(1));
   const KeyRange* const second = tree.add(KeyRange::partition("b"), watch(2));
   CHECK(first == second);
-  CHECK(found(tree, {"b", "x"}) == Watches{watch(1), watch(2)});
+  CHECK(found(tree, {"b", "x"}) == FoundWatches{watch(1), watch(2)});
   tree.remove(first, watch(1));
-  CHECK(found(tree, {"b", "x"}) == Watches{watch(2)});
+  CHECK(found(tree, {"b", "x"}) == FoundWatches{watch(2)});
   tree.remove(second, watch(2));
   CHECK(tree.empty());
 }
@@ -74,9 +74,9 @@ TEST_CASE("a search finds nested, overlapping and unbounded ranges") {
   tree.add({EntityKey("b", ""), EntityKey("d", "")}, watch(2));
   tree.add(KeyRange::point({"c", "1"}), watch(3));
   tree.add({EntityKey("c", ""), std::nullopt}, watch(4));
-  CHECK(found(tree, {"a", ""}) == Watches{watch(1)});
-  CHECK(found(tree, {"c", "1"}) == Watches{watch(1), watch(2), watch(3), watch(4)});
-  CHECK(found(tree, {"d", ""}) == Watches{watch(1), watch(4)});
+  CHECK(found(tree, {"a", ""}) == FoundWatches{watch(1)});
+  CHECK(found(tree, {"c", "1"}) == FoundWatches{watch(1), watch(2), watch(3), watch(4)});
+  CHECK(found(tree, {"d", ""}) == FoundWatches{watch(1), watch(4)});
 }
 
 TEST_CASE("the tree stays balanced for ascending, descending and equal bounds") {
@@ -118,7 +118,7 @@ TEST_CASE("random ranges are found as in a list") {
     }
     REQUIRE(tree.verify() == "");
     const EntityKey key = test::random_entity_key(prng);
-    Watches expected;
+    FoundWatches expected;
     for (const Added& added : list) {
       if (added.range->contains(key.view())) expected.push_back(added.watch);
     }

@@ -8,6 +8,7 @@ namespace {
 
 using test::filter_of;
 using test::index_of;
+using test::query_of;
 using test::row_of;
 using test::text_of;
 
@@ -79,13 +80,6 @@ class Fixture {
   WatchDelta delta_{1};
   ListedRows rows_;
 };
-
-WatchQuery query_of(std::string_view filter, std::optional<std::uint32_t> limit = std::nullopt) {
-  WatchQuery query;
-  if (!filter.empty()) query.filter = filter_of(filter);
-  query.limit = limit;
-  return query;
-}
 
 const std::vector<Entity> abcd = {row_of("a", 1), row_of("b", 2), row_of("c", 3), row_of("d", 4)};
 

@@ -9,15 +9,9 @@ namespace {
 using test::filter_of;
 using test::find;
 using test::index_of;
+using test::query_of;
 using test::row_of;
 using test::text_of;
-
-WatchQuery query_of(std::string_view filter, std::optional<std::uint32_t> limit = std::nullopt) {
-  WatchQuery query;
-  if (!filter.empty()) query.filter = filter_of(filter);
-  query.limit = limit;
-  return query;
-}
 
 // Reads all rows of the watch.
 void read(Watches& watches, WatchId id, const TableIndex& index) {

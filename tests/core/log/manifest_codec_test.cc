@@ -30,7 +30,7 @@ std::string manifest_file(const std::vector<RawRecord>& tables) {
   return file_of(FileKind::manifest, records);
 }
 
-std::string error_of(std::string_view file) {
+std::string manifest_error(std::string_view file) {
   const Result<Manifest> manifest = decode_manifest(file);
   if (manifest.ok()) return "";
   CHECK(manifest.error().code == ErrorCode::corrupted);
@@ -38,15 +38,15 @@ std::string error_of(std::string_view file) {
 }
 
 // The error message without the place that it begins with.
-std::string reason_of(std::string_view file) {
-  const std::string message = error_of(file);
+std::string manifest_reason(std::string_view file) {
+  const std::string message = manifest_error(file);
   const std::size_t at = message.find(": ");
   return at == std::string::npos ? message : message.substr(at + 2);
 }
 
-std::string reason_of(const RawRecord& s, const RawRecord& o, const RawRecord& v,
-                      const RawRecord& c) {
-  return reason_of(file_of(FileKind::manifest, {s, o, v, c}));
+std::string manifest_reason(const RawRecord& s, const RawRecord& o, const RawRecord& v,
+                            const RawRecord& c) {
+  return manifest_reason(file_of(FileKind::manifest, {s, o, v, c}));
 }
 
 }  // namespace
@@ -139,7 +139,8 @@ TEST_CASE("ids may have their largest values") {
 
 TEST_CASE("the state is validated") {
   const auto reason = [](std::string_view hex) {
-    return reason_of({RecordType::manifest_state, bytes_from_hex(hex)}, options, service, calls);
+    return manifest_reason({RecordType::manifest_state, bytes_from_hex(hex)}, options, service,
+                           calls);
   };
   const std::string largest = "ffffffffffffff0f";  // 2^53 - 1
   const std::string too_large = "8080808080808010";
@@ -171,7 +172,8 @@ TEST_CASE("the state is validated") {
 
 TEST_CASE("options are text, ordered by their keys") {
   const auto reason = [](std::string_view hex) {
-    return reason_of(state, {RecordType::manifest_options, bytes_from_hex(hex)}, service, calls);
+    return manifest_reason(state, {RecordType::manifest_options, bytes_from_hex(hex)}, service,
+                           calls);
   };
   REQUIRE(reason("02 01 61 01 31 01 62 00").empty());
   CHECK(reason("02 01 62 01 31 01 61 00") == "the options are not in order");
@@ -184,15 +186,15 @@ TEST_CASE("options are text, ordered by their keys") {
 }
 
 TEST_CASE("service properties and calls have their length") {
-  CHECK(reason_of(state, options, {RecordType::manifest_service, bytes_from_hex("02 61")}, calls) ==
-        "it has the wrong length");
-  CHECK(reason_of(state, options, {RecordType::manifest_service, bytes_from_hex("00 61")}, calls) ==
-        "it has the wrong length");
-  CHECK(reason_of(state, options, {RecordType::manifest_service, bytes_from_hex("01 ff")}, calls) ==
-        "the service properties are not valid text");
+  CHECK(manifest_reason(state, options, {RecordType::manifest_service, bytes_from_hex("02 61")},
+                        calls) == "it has the wrong length");
+  CHECK(manifest_reason(state, options, {RecordType::manifest_service, bytes_from_hex("00 61")},
+                        calls) == "it has the wrong length");
+  CHECK(manifest_reason(state, options, {RecordType::manifest_service, bytes_from_hex("01 ff")},
+                        calls) == "the service properties are not valid text");
   const std::string call = std::string(16, 'c') + bytes_from_hex("05 01");
   const auto reason = [&](const std::string& payload) {
-    return reason_of(state, options, service, {RecordType::manifest_calls, payload});
+    return manifest_reason(state, options, service, {RecordType::manifest_calls, payload});
   };
   CHECK(reason('\1' + call + '\1').empty());
   CHECK(reason('\1' + call + '\2') == "a result is newer than the last timestamp");
@@ -216,21 +218,21 @@ TEST_CASE("the commits of calls are validated") {
   CHECK(manifest->call_commits == CallCommits{7, {9, 8}});
   CHECK(decode_manifest(decode("07 02 09 08", 0)).ok());
   const std::string wrong_count = "it does not have one commit for each client";
-  CHECK(reason_of(decode("07 01 09")) == wrong_count);
-  CHECK(reason_of(decode("07 03 09 08 07")) == wrong_count);
+  CHECK(manifest_reason(decode("07 01 09")) == wrong_count);
+  CHECK(manifest_reason(decode("07 03 09 08 07")) == wrong_count);
   const std::string largest = "ffffffffffffff0f";
   const std::string too_large = "8080808080808010";
-  CHECK(reason_of(decode(largest + " 02 " + largest + " 00")).empty());
+  CHECK(manifest_reason(decode(largest + " 02 " + largest + " 00")).empty());
   const std::string range = "a commit is out of range";
-  CHECK(reason_of(decode(too_large + " 02 09 08")) == range);
-  CHECK(reason_of(decode("07 02 09 " + too_large)) == range);
-  CHECK(reason_of(decode("07 02 09")) == "it has the wrong length");
-  CHECK(reason_of(decode("07 02 09 08 00")) == "it has the wrong length");
+  CHECK(manifest_reason(decode(too_large + " 02 09 08")) == range);
+  CHECK(manifest_reason(decode("07 02 09 " + too_large)) == range);
+  CHECK(manifest_reason(decode("07 02 09")) == "it has the wrong length");
+  CHECK(manifest_reason(decode("07 02 09 08 00")) == "it has the wrong length");
   const RawRecord none{static_cast<std::uint8_t>(RecordType::manifest_call_commits),
                        bytes_from_hex("00 00"), record_flag_skippable};
-  REQUIRE(reason_of(manifest_file({none, table("01 03 616263 00 00")})).empty());
-  CHECK(reason_of(manifest_file({none, none})) == "it is in the wrong place");
-  CHECK(reason_of(manifest_file({table("01 03 616263 00 00"), none})) ==
+  REQUIRE(manifest_reason(manifest_file({none, table("01 03 616263 00 00")})).empty());
+  CHECK(manifest_reason(manifest_file({none, none})) == "it is in the wrong place");
+  CHECK(manifest_reason(manifest_file({table("01 03 616263 00 00"), none})) ==
         "it is in the wrong place");
 }
 
@@ -240,8 +242,8 @@ TEST_CASE("claims are validated") {
   const auto reason = [&](const std::string& hex) {
     const RawRecord claims{static_cast<std::uint8_t>(RecordType::manifest_claims),
                            bytes_from_hex(hex), record_flag_skippable};
-    return reason_of(file_of(FileKind::manifest, {epoch_9, options, service, calls, claims,
-                                                  table("01 03 616263 00 00")}));
+    return manifest_reason(file_of(FileKind::manifest, {epoch_9, options, service, calls, claims,
+                                                        table("01 03 616263 00 00")}));
   };
   CHECK(reason("01 00").empty());
   CHECK(reason("09 00").empty());
@@ -267,7 +269,7 @@ TEST_CASE("the history is validated") {
   const auto reason = [&](const std::string& hex) {
     const RawRecord history{static_cast<std::uint8_t>(RecordType::manifest_history),
                             bytes_from_hex(hex), record_flag_skippable};
-    return reason_of(file_of(FileKind::manifest, {live_9, options, service, calls, history}));
+    return manifest_reason(file_of(FileKind::manifest, {live_9, options, service, calls, history}));
   };
   REQUIRE(reason("04 05 02 02 00 44 00 03 07 44 01 00").empty());
   const std::string first = "the first segment or commit of the history is out of range";
@@ -321,7 +323,7 @@ TEST_CASE("hidden tables are validated") {
   const RawRecord abc = table("01 03 616263 00 00");
   const auto reason = [&](std::vector<RawRecord> records, const std::vector<RawRecord>& more) {
     records.insert(records.end(), more.begin(), more.end());
-    return reason_of(manifest_file(std::move(records)));
+    return manifest_reason(manifest_file(std::move(records)));
   };
   const RawRecord abd = table("02 03 616264 00 00");
   CHECK(reason({abc, abd, synced("01 01")}, some_of(1)).empty());
@@ -358,7 +360,7 @@ TEST_CASE("durable readers are validated") {
   const auto reason = [&](const std::string& hex) {
     const RawRecord readers{static_cast<std::uint8_t>(RecordType::manifest_readers),
                             bytes_from_hex(hex), record_flag_skippable};
-    return reason_of(manifest_file({readers}));
+    return manifest_reason(manifest_file({readers}));
   };
   const std::string time = " 0000000000000000";
   REQUIRE(reason("02 01 61 02 07" + time + " 01 62 00 00" + time).empty());
@@ -393,18 +395,19 @@ TEST_CASE("the optional records of a manifest have one order") {
   const RawRecord claims{static_cast<std::uint8_t>(RecordType::manifest_claims),
                          bytes_from_hex("01 00"), record_flag_skippable};
   const RawRecord a_table = table("01 03 616263 00 00");
-  CHECK(reason_of(manifest_file({commits, claims, a_table})).empty());
-  CHECK(reason_of(manifest_file({claims, a_table})).empty());
+  CHECK(manifest_reason(manifest_file({commits, claims, a_table})).empty());
+  CHECK(manifest_reason(manifest_file({claims, a_table})).empty());
   const std::string wrong = "it is in the wrong place";
-  CHECK(reason_of(manifest_file({claims, commits, a_table})) == wrong);
-  CHECK(reason_of(manifest_file({claims, claims})) == wrong);
-  CHECK(reason_of(manifest_file({a_table, claims})) == wrong);
-  CHECK(reason_of(file_of(FileKind::manifest, {state, claims, options, service, calls})) == wrong);
+  CHECK(manifest_reason(manifest_file({claims, commits, a_table})) == wrong);
+  CHECK(manifest_reason(manifest_file({claims, claims})) == wrong);
+  CHECK(manifest_reason(manifest_file({a_table, claims})) == wrong);
+  CHECK(manifest_reason(file_of(FileKind::manifest, {state, claims, options, service, calls})) ==
+        wrong);
 }
 
 TEST_CASE("tables are validated") {
   const auto reason = [](const std::vector<RawRecord>& tables) {
-    return reason_of(manifest_file(tables));
+    return manifest_reason(manifest_file(tables));
   };
   REQUIRE(reason({table("01 03 616263 00 00"), table("08 03 616264 00 00")}).empty());
   CHECK(reason({table("00 03 616263 00 00")}) == "a table id is out of range");
@@ -429,7 +432,7 @@ TEST_CASE("tables are validated") {
 TEST_CASE("parts are validated") {
   const std::string head = "01 03 616263 00";
   const auto reason = [&](const std::string& hex) {
-    return reason_of(manifest_file({table(head + hex)}));
+    return manifest_reason(manifest_file({table(head + hex)}));
   };
   REQUIRE(reason("02 00 00 01 01 01 00000000 01 61 00 02 01 01 00000000").empty());
   const std::string not_in_order = "the parts are not in order";
@@ -449,32 +452,32 @@ TEST_CASE("parts are validated") {
   CHECK(reason("02 00 00 01 01 01 00000000 01 61 00 02 01 01 000000") == "it is truncated");
   CHECK(reason("ff7f 00 00 01 01 01 00000000") == "it has the wrong length");
   const std::string other = "02 03 616264 00 01 00 00 01 01 01 00000000";
-  CHECK(reason_of(manifest_file({table(head + "01 00 00 01 01 01 00000000"), table(other)})) ==
-        "a part is listed twice");
+  CHECK(manifest_reason(manifest_file({table(head + "01 00 00 01 01 01 00000000"),
+                                       table(other)})) == "a part is listed twice");
 }
 
 TEST_CASE("the records of a manifest have one order") {
   const std::vector<RawRecord> good = {state, options, service, calls};
-  REQUIRE(error_of(file_of(FileKind::manifest, good)).empty());
+  REQUIRE(manifest_error(file_of(FileKind::manifest, good)).empty());
   for (std::size_t count = 0; count < good.size(); ++count) {
     const std::vector<RawRecord> fewer(good.begin(), good.begin() + static_cast<long>(count));
-    CHECK(error_of(file_of(FileKind::manifest, fewer)) == "the manifest lacks records");
+    CHECK(manifest_error(file_of(FileKind::manifest, fewer)) == "the manifest lacks records");
   }
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::vector<RawRecord> wrong = good;
     wrong.insert(wrong.begin() + static_cast<long>(i), good[i]);
-    CHECK(reason_of(file_of(FileKind::manifest, wrong)) == "it is in the wrong place");
+    CHECK(manifest_reason(file_of(FileKind::manifest, wrong)) == "it is in the wrong place");
   }
-  CHECK(error_of(file_of(FileKind::manifest, {options, state, service, calls})) ==
+  CHECK(manifest_error(file_of(FileKind::manifest, {options, state, service, calls})) ==
         "record 1 (manifest options) at byte 16: it is in the wrong place");
-  CHECK(reason_of(manifest_file({{RecordType::commit, "x"}})) == "it is in the wrong place");
+  CHECK(manifest_reason(manifest_file({{RecordType::commit, "x"}})) == "it is in the wrong place");
 }
 
 TEST_CASE("additions of newer versions to a manifest are skipped or rejected") {
   const RawRecord skippable{200, "whatever", record_flag_skippable};
   std::vector<RawRecord> records = {skippable, state, skippable, options,
                                     service,   calls, skippable};
-  CHECK(error_of(file_of(FileKind::manifest, records)).empty());
+  CHECK(manifest_error(file_of(FileKind::manifest, records)).empty());
   records.push_back({200, "whatever"});
   const auto needed = decode_manifest(file_of(FileKind::manifest, records));
   REQUIRE(!needed.ok());

@@ -11,7 +11,7 @@ using entitable::test::RawRecord;
 
 namespace {
 
-Error error_of(std::string_view file) {
+Error part_error(std::string_view file) {
   const Result<Part> part = decode_part(file);
   REQUIRE(!part.ok());
   return part.error();
@@ -27,7 +27,7 @@ std::string part_file(const std::string& rows, const std::string& header_payload
 
 std::string rows_error(std::string_view hex) {
   const std::string place = "record 2 (part rows) at byte 36: ";
-  const Error error = error_of(part_file(bytes_from_hex(hex)));
+  const Error error = part_error(part_file(bytes_from_hex(hex)));
   CHECK(error.code == ErrorCode::corrupted);
   REQUIRE(error.message.substr(0, place.size()) == place);
   return error.message.substr(place.size());
@@ -35,7 +35,7 @@ std::string rows_error(std::string_view hex) {
 
 std::string header_error(std::string_view hex) {
   const std::string place = "record 1 (part header) at byte 16: ";
-  const Error error = error_of(part_file(bytes_from_hex("00000000"), bytes_from_hex(hex)));
+  const Error error = part_error(part_file(bytes_from_hex("00000000"), bytes_from_hex(hex)));
   CHECK(error.code == ErrorCode::corrupted);
   REQUIRE(error.message.substr(0, place.size()) == place);
   return error.message.substr(place.size());
@@ -209,10 +209,10 @@ TEST_CASE("the order is that of UTF-16 units") {
   const std::vector<Entity> rows = {row_of("p", "\xF0\x90\x80\x80", 1),
                                     row_of("p", "\xEE\x80\x80", 1)};
   CHECK(decode_part(test::part_of(1, 1, rows)).ok());
-  CHECK(error_of(file_of(FileKind::part,
-                         {{RecordType::part_header, bytes_from_hex("01 01 00 00 00")},
-                          {RecordType::part_rows,
-                           bytes_from_hex("02000000 01 00 00 03 ee8080 02 02 04 f0908080 01")}}))
+  CHECK(part_error(file_of(FileKind::part,
+                           {{RecordType::part_header, bytes_from_hex("01 01 00 00 00")},
+                            {RecordType::part_rows,
+                             bytes_from_hex("02000000 01 00 00 03 ee8080 02 02 04 f0908080 01")}}))
             .message.find("row 2: its key is not above") != std::string::npos);
 }
 
@@ -228,8 +228,8 @@ TEST_CASE("a part of a hidden table has a header of another type") {
   REQUIRE(decode_part(file).ok());
   CHECK(decode_part(file)->table == table);
   // Neither type may have the other's tables.
-  CHECK(error_of(part_file("00000000", payload)).message.find("table id") != std::string::npos);
-  CHECK(error_of(file_of(FileKind::part, {{RecordType::hidden_part_header, header}, rows}))
+  CHECK(part_error(part_file("00000000", payload)).message.find("table id") != std::string::npos);
+  CHECK(part_error(file_of(FileKind::part, {{RecordType::hidden_part_header, header}, rows}))
             .message.find("hidden table") != std::string::npos);
 }
 
@@ -237,13 +237,13 @@ TEST_CASE("the records of a part are a header and rows") {
   const RawRecord head{RecordType::part_header, header};
   const RawRecord rows{RecordType::part_rows, bytes_from_hex("00000000")};
   REQUIRE(decode_part(file_of(FileKind::part, {head, rows})).ok());
-  CHECK(error_of(file_of(FileKind::part, {})).message == "the part has no header or no rows");
-  CHECK(error_of(file_of(FileKind::part, {head})).message == "the part has no header or no rows");
-  CHECK(error_of(file_of(FileKind::part, {rows, head})).message ==
+  CHECK(part_error(file_of(FileKind::part, {})).message == "the part has no header or no rows");
+  CHECK(part_error(file_of(FileKind::part, {head})).message == "the part has no header or no rows");
+  CHECK(part_error(file_of(FileKind::part, {rows, head})).message ==
         "record 1 (part rows) at byte 16: it is in the wrong place");
-  CHECK(error_of(file_of(FileKind::part, {head, head})).message ==
+  CHECK(part_error(file_of(FileKind::part, {head, head})).message ==
         "record 2 (part header) at byte 36: it is in the wrong place");
-  CHECK(error_of(file_of(FileKind::part, {head, rows, rows})).message ==
+  CHECK(part_error(file_of(FileKind::part, {head, rows, rows})).message ==
         "record 3 (part rows) at byte 50: it is in the wrong place");
 }
 
@@ -252,8 +252,8 @@ TEST_CASE("additions of newer versions to a part are skipped or rejected") {
   const RawRecord rows{RecordType::part_rows, bytes_from_hex("00000000")};
   const RawRecord skippable{200, "whatever", record_flag_skippable};
   CHECK(decode_part(file_of(FileKind::part, {skippable, head, skippable, rows, skippable})).ok());
-  CHECK(error_of(file_of(FileKind::part, {head, {200, "whatever"}, rows})).code ==
+  CHECK(part_error(file_of(FileKind::part, {head, {200, "whatever"}, rows})).code ==
         ErrorCode::format_too_new);
-  CHECK(error_of(file_of(FileKind::part, {head, rows}, format_major + 1)).code ==
+  CHECK(part_error(file_of(FileKind::part, {head, rows}, format_major + 1)).code ==
         ErrorCode::format_too_new);
 }

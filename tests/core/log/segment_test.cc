@@ -31,7 +31,7 @@ Commit small_commit(std::uint64_t number) {
   return commit;
 }
 
-Error error_of(std::string_view file, std::uint64_t sequence = 7) {
+Error segment_error(std::string_view file, std::uint64_t sequence = 7) {
   const Result<Segment> segment = decode_segment(file, sequence);
   REQUIRE(!segment.ok());
   return segment.error();
@@ -122,20 +122,20 @@ TEST_CASE("pending commits can go into any segment") {
 }
 
 TEST_CASE("a segment under another name is corrupted") {
-  CHECK(error_of(segment_of(8, 1, {})) ==
+  CHECK(segment_error(segment_of(8, 1, {})) ==
         Error(ErrorCode::corrupted,
               "record 1 (segment header) at byte 16: it is segment 8 instead of 7"));
 }
 
 TEST_CASE("a part under the name of a segment is corrupted") {
-  CHECK(error_of(test::part_of(1, 1, {})).message == "header: this is not a segment file");
+  CHECK(segment_error(test::part_of(1, 1, {})).message == "header: this is not a segment file");
 }
 
 TEST_CASE("the header of a segment is checked") {
   const std::string good = segment_file({header(0)});
   REQUIRE(decode_segment(good, 7).ok());
   const auto with = [](const std::string& hex) {
-    return error_of(segment_file({{RecordType::segment_header, bytes_from_hex(hex)}})).message;
+    return segment_error(segment_file({{RecordType::segment_header, bytes_from_hex(hex)}})).message;
   };
   const std::string place = "record 1 (segment header) at byte 16: ";
   CHECK(with("0700000000000000 02") == place + "it has the wrong length");
@@ -148,27 +148,27 @@ TEST_CASE("the header of a segment is checked") {
                           bytes_from_hex("ffffffffffff1f00 ffffffffffffff0f 00")};
   const std::string largest_file = segment_file({largest});
   CHECK(decode_segment(largest_file, counter_max).ok());
-  CHECK(error_of(segment_file({})).message == "the segment has no header");
-  CHECK(error_of(segment_file({commit_record(1)})).message ==
+  CHECK(segment_error(segment_file({})).message == "the segment has no header");
+  CHECK(segment_error(segment_file({commit_record(1)})).message ==
         "record 1 (commit) at byte 16: a segment does not start with this record");
 }
 
 TEST_CASE("commit numbers are consecutive, from the first that the header names") {
   const std::string good = segment_file({header(3), commit_record(3), commit_record(4)});
   REQUIRE(decode_segment(good, 7).ok());
-  CHECK(error_of(segment_file({header(3)})).message == "the segment has none of its commits");
-  CHECK(error_of(segment_file({header(0), commit_record(1)})).message ==
+  CHECK(segment_error(segment_file({header(3)})).message == "the segment has none of its commits");
+  CHECK(segment_error(segment_file({header(0), commit_record(1)})).message ==
         "record 2 (commit) at byte 36: the segment should have no commits");
   const std::string place = "record 2 (commit) at byte 36: ";
-  CHECK(error_of(segment_file({header(3), commit_record(4)})).message ==
+  CHECK(segment_error(segment_file({header(3), commit_record(4)})).message ==
         place + "it is commit 4 instead of 3");
-  CHECK(error_of(segment_file({header(3), commit_record(3), commit_record(3)})).message ==
+  CHECK(segment_error(segment_file({header(3), commit_record(3), commit_record(3)})).message ==
         "record 3 (commit) at byte 75: it is commit 3 instead of 4");
-  CHECK(error_of(segment_file({header(3), commit_record(3), commit_record(5)})).message ==
+  CHECK(segment_error(segment_file({header(3), commit_record(3), commit_record(5)})).message ==
         "record 3 (commit) at byte 75: it is commit 5 instead of 4");
-  CHECK(error_of(segment_file({header(3), {RecordType::part_rows, "x"}})).message ==
+  CHECK(segment_error(segment_file({header(3), {RecordType::part_rows, "x"}})).message ==
         "record 2 (part rows) at byte 36: it is in the wrong place");
-  CHECK(error_of(segment_file({header(3), header(3)})).message ==
+  CHECK(segment_error(segment_file({header(3), header(3)})).message ==
         "record 2 (segment header) at byte 36: it is in the wrong place");
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("the number of a commit has a limit") {
   };
   const std::string largest = file_of_commit(counter_max);
   CHECK(decode_segment(largest, 7).ok());
-  CHECK(error_of(file_of_commit(counter_max + 1)).message ==
+  CHECK(segment_error(file_of_commit(counter_max + 1)).message ==
         "record 2 (commit) at byte 43: the number of the commit is out of range");
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("an invalid commit is reported with its record and mutation") {
   std::string payload = encode_commit(small_commit(3));
   payload.back() = 1;
   payload.push_back(0);
-  CHECK(error_of(segment_file({header(3), {RecordType::commit, payload}})).message ==
+  CHECK(segment_error(segment_file({header(3), {RecordType::commit, payload}})).message ==
         "record 2 (commit) at byte 36: bytes follow its last mutation");
 }
 
@@ -203,9 +203,9 @@ TEST_CASE("additions of newer versions are skipped or rejected") {
   const auto read = decode_segment(file, 7);
   REQUIRE(read.ok());
   CHECK(*read == Segment{7, 2, {small_commit(3)}});
-  CHECK(error_of(segment_file({header(3), needed, commit_record(3)})).code ==
+  CHECK(segment_error(segment_file({header(3), needed, commit_record(3)})).code ==
         ErrorCode::format_too_new);
-  CHECK(error_of(file_of(FileKind::segment, {header(0)}, format_major + 1)).code ==
+  CHECK(segment_error(file_of(FileKind::segment, {header(0)}, format_major + 1)).code ==
         ErrorCode::format_too_new);
   const std::string newer = file_of(FileKind::segment, {header(0)}, format_major, 9);
   CHECK(decode_segment(newer, 7).ok());

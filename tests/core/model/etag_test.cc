@@ -11,7 +11,7 @@ namespace {
 constexpr Ticks example = 637'311'980'884'767'000;  // 2020-07-24T14:34:48.4767Z
 const std::string example_tag = "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z'\"";
 
-IfMatch parsed(std::string_view text) {
+IfMatch condition_of(std::string_view text) {
   CAPTURE(text);
   const Result<IfMatch> condition = IfMatch::parse(text);
   REQUIRE(condition.ok());
@@ -29,26 +29,26 @@ TEST_CASE("the ETag is the Timestamp") {
 
 TEST_CASE("no condition and any condition match everything") {
   CHECK_FALSE(IfMatch().has_condition());
-  CHECK_FALSE(parsed("").has_condition());
-  CHECK(parsed("").matches(example));
-  CHECK(parsed("*").has_condition());
-  CHECK(parsed("*").matches(example));
+  CHECK_FALSE(condition_of("").has_condition());
+  CHECK(condition_of("").matches(example));
+  CHECK(condition_of("*").has_condition());
+  CHECK(condition_of("*").matches(example));
   CHECK(IfMatch::any().has_condition());
   CHECK(IfMatch::any().matches(0));
 }
 
 TEST_CASE("a tag matches as a whole string only") {
-  CHECK(parsed(example_tag).has_condition());
-  CHECK(parsed(example_tag).matches(example));
-  CHECK_FALSE(parsed(example_tag).matches(example + 1));
+  CHECK(condition_of(example_tag).has_condition());
+  CHECK(condition_of(example_tag).matches(example));
+  CHECK_FALSE(condition_of(example_tag).matches(example + 1));
   for (const char* other :
        {"W/\"\"", "W/\"datetime'2020-07-24T14:34:48.4767Z'\"",
         "W/\"datetime'2020-07-24T14%3a34%3a48.4767Z'\"",
         "W/\"datetime'2020-07-24T14%3A34%3A48.4767000Z'\"", "W/\"2020-07-24T14%3A34%3A48.4767Z\"",
         "W/\"datetime'2020-07-24T14%3A34%3A48.4767Z' \"", "W/\"anything\"", "W/\"*\""}) {
     CAPTURE(other);
-    CHECK(parsed(other).has_condition());
-    CHECK_FALSE(parsed(other).matches(example));
+    CHECK(condition_of(other).has_condition());
+    CHECK_FALSE(condition_of(other).matches(example));
   }
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("every ETag matches its own timestamp and no other") {
   for (int round = 0; round < 1000; ++round) {
     const Ticks a = test::random_ticks(prng);
     const Ticks b = test::random_ticks(prng);
-    CHECK(parsed(etag_text(a)).matches(a));
-    CHECK(parsed(etag_text(a)).matches(b) == (a == b));
+    CHECK(condition_of(etag_text(a)).matches(a));
+    CHECK(condition_of(etag_text(a)).matches(b) == (a == b));
   }
 }

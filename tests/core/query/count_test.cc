@@ -7,24 +7,6 @@
 using namespace entitable;
 using namespace entitable::test;
 
-namespace {
-
-Query query_of(std::string_view filter) {
-  Query query;
-  query.filter = filter_of(filter);
-  return query;
-}
-
-Rows numbered_rows(std::size_t count) {
-  Rows rows;
-  for (std::size_t i = 0; i < count; ++i) {
-    rows.put(entity_of("p", digits(i, 4), {{"n", Value::of_int32(static_cast<int>(i))}}));
-  }
-  return rows;
-}
-
-}  // namespace
-
 TEST_CASE("a count by keys reads no row; any other filter is tested on the rows of the plan") {
   const TableIndex index = numbered_rows(1000).index();
   const auto counted = [&index](std::string_view filter) {

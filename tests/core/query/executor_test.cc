@@ -51,21 +51,6 @@ void write_something(Prng& prng, TableIndex& index, Rows& rows) {
   }
 }
 
-Rows numbered_rows(std::size_t count) {
-  Rows rows;
-  for (std::size_t i = 0; i < count; ++i) {
-    rows.put(entity_of("p", digits(i, 4), {{"n", Value::of_int32(static_cast<int>(i))}}));
-  }
-  return rows;
-}
-
-Query query_of(std::string_view filter, std::uint32_t top = limits::page_rows_max) {
-  Query query;
-  query.filter = filter_of(filter);
-  query.top = top;
-  return query;
-}
-
 }  // namespace
 
 TEST_CASE("get_row returns a row by key") {

@@ -10,6 +10,7 @@
 #include "core/filter/evaluate.h"
 #include "core/filter/parser.h"
 #include "core/index/table_index.h"
+#include "core/query/query.h"
 #include "tests/support/catch.h"
 #include "tests/support/generators.h"
 #include "tests/support/prng.h"
@@ -76,6 +77,23 @@ class Rows {
   }
   std::vector<Entity> rows_;
 };
+
+// Returns rows of partition "p" with the keys 0 to count - 1, and with these numbers as `n`.
+inline Rows numbered_rows(std::size_t count, std::size_t key_width = 4) {
+  Rows rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Property n{"n", Value::of_int32(static_cast<int>(i))};
+    rows.put(entity_of("p", digits(i, key_width), {n}));
+  }
+  return rows;
+}
+
+inline Query query_of(std::string_view filter, std::uint32_t top = limits::page_rows_max) {
+  Query query;
+  query.filter = filter_of(filter);
+  query.top = top;
+  return query;
+}
 
 // Keys as short text, for messages and expectations: "a|1 a|2".
 inline std::string key_text(const KeyView& key) {

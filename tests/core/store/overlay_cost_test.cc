@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;  // request helpers
 
-constexpr int rows = 4000;
+constexpr int stored_rows = 4000;
 constexpr int writes = 3000;
 constexpr int counted_together = 300;  // writes
 
@@ -33,11 +33,11 @@ TestHost filled(int appended = 0) {
   TestHost host;
   Store store = new_store();
   publish(store, {create("big")});
-  publish_rows(store, 0, rows);
+  publish_rows(store, 0, stored_rows);
   host.store_pending(store);
   REQUIRE(host.checkpoint(store));
   REQUIRE(host.parts.size() > 2);
-  if (appended > 0) publish_rows(store, rows, rows + appended);
+  if (appended > 0) publish_rows(store, stored_rows, stored_rows + appended);
   host.store_pending(store);
   return host;
 }
@@ -76,7 +76,7 @@ std::size_t most(const std::vector<std::size_t>& counts) {
 TEST_CASE("while memory is nearly full, appending rows costs no more than with enough memory") {
   const bool in_place = GENERATE(true, false);
   const bool descending = GENERATE(false, true);
-  const auto request = [&](int i) { return put(descending ? -1 - i : rows + i); };
+  const auto request = [&](int i) { return put(descending ? -1 - i : stored_rows + i); };
   const TestHost host = filled();
   Store enough = std::move(*host.open(TestHost::Load::on_demand));
   load_all(host, enough);
@@ -85,7 +85,7 @@ TEST_CASE("while memory is nearly full, appending rows costs no more than with e
   full.set_memory_limit(full.memory_bytes() / 98 * 100);
   const std::size_t usual = most(allocations(host, enough, in_place, request));
   CHECK(most(allocations(host, full, in_place, request)) <= usual / 10 * 11);
-  CHECK(full.stats().rows == rows + writes);
+  CHECK(full.stats().rows == stored_rows + writes);
 }
 
 TEST_CASE("while memory is short, replacing rows costs the same after many changes") {
@@ -97,7 +97,7 @@ TEST_CASE("while memory is short, replacing rows costs the same after many chang
   if (is_loaded) load_all(host, store);
   store.set_memory_limit(store.memory_bytes() / 98 * 100);
   const auto counts =
-      allocations(host, store, in_place, [&](int i) { return put(i * stride % rows); });
+      allocations(host, store, in_place, [&](int i) { return put(i * stride % stored_rows); });
   CHECK(counts.back() <= counts.front() * 3 / 2);
   CHECK(most(counts) <= counted_together * 1500);
 }
@@ -107,7 +107,8 @@ TEST_CASE("while memory is short, rows are appended to a part that is not in mem
   const TestHost host = filled();
   Store store = std::move(*host.open(TestHost::Load::on_demand));
   store.set_memory_limit(store.memory_bytes() / 98 * 100);
-  const auto counts = allocations(host, store, in_place, [](int i) { return put(rows + i); });
+  const auto counts =
+      allocations(host, store, in_place, [](int i) { return put(stored_rows + i); });
   CHECK(counts.back() <= counts.front() * 3 / 2);
   CHECK(most(counts) <= counted_together * 1500);
 }
@@ -118,9 +119,9 @@ TEST_CASE("a part for which the log has many changes is loaded by the first writ
   const TestHost host = filled(writes);
   Store store = std::move(*host.open(TestHost::Load::on_demand));
   store.set_memory_limit(store.memory_bytes() / 98 * 100);
-  REQUIRE(store.stage({put(rows + 1, kind)}, noon).parts_needed.size() == 1);
+  REQUIRE(store.stage({put(stored_rows + 1, kind)}, noon).parts_needed.size() == 1);
   const auto counts =
-      allocations(host, store, in_place, [&](int i) { return put(rows + i, kind); });
+      allocations(host, store, in_place, [&](int i) { return put(stored_rows + i, kind); });
   CHECK(counts.back() <= counts.front() * 3 / 2);
   CHECK(counts.back() <= counted_together * 100);
 }

@@ -15,10 +15,6 @@ namespace {
 
 using namespace test;  // request helpers
 
-std::string snapshot_of(Store& store) {
-  return TestHost().snapshot(store);
-}
-
 // Reads the file, and stores its parts. Stops after `stop_after` parts, as in a crash, and then
 // returns an error of the code `internal_error`.
 Result<RestoreReport> read(Restore& restore, TestHost& host, std::string_view file,
@@ -97,7 +93,7 @@ TEST_CASE("replacing a store by a snapshot makes it equal") {
   constexpr std::uint64_t seed = 4;
   CAPTURE(seed);
   Store source = filled(seed);
-  const std::string file = snapshot_of(source);
+  const std::string file = TestHost().snapshot(source);
   Store target = new_store();
   TestHost host;
   publish(target, {create("old"), create("People"), insert("People", "p", "gone")});
@@ -109,13 +105,13 @@ TEST_CASE("replacing a store by a snapshot makes it equal") {
   CHECK(report->entities == source.stats().rows);
   REQUIRE(replace(restore, target, host));
   CHECK(target.verify().empty());
-  CHECK((snapshot_of(target) == file));
+  CHECK((TestHost().snapshot(target) == file));
   CHECK(host.segments.empty());
   const auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(reopened->damage().empty());
   CHECK(reopened->verify().empty());
-  CHECK((snapshot_of(const_cast<Store&>(*reopened)) == file));
+  CHECK((TestHost().snapshot(const_cast<Store&>(*reopened)) == file));
   // The store continues with writes, checkpoints and timestamps newer than all existing ones.
   for (int i = 0; i < 50; ++i)
     publish(target, {upsert("people", "p1", "r" + std::to_string(i))}, 1);
@@ -126,13 +122,13 @@ TEST_CASE("replacing a store by a snapshot makes it equal") {
   auto again = host.open();
   REQUIRE(again.ok());
   CHECK(again->damage().empty());
-  CHECK((snapshot_of(*again) == snapshot_of(target)));
+  CHECK((TestHost().snapshot(*again) == TestHost().snapshot(target)));
   CHECK(host.parts.size() == again->begin_recovery(*host.manifest)->size());
 }
 
 TEST_CASE("a crash during a replacement leaves the old or the new content") {
   Store source = filled(5);
-  const std::string file = snapshot_of(source);
+  const std::string file = TestHost().snapshot(source);
   bool finished = false;
   std::size_t new_ones = 0;
   std::size_t parts = SIZE_MAX;  // the steps before the manifest is stored
@@ -144,7 +140,7 @@ TEST_CASE("a crash during a replacement leaves the old or the new content") {
     REQUIRE(host.checkpoint(target));
     publish(target, {insert("old", "p", "s", 6)});
     host.store_pending(target);
-    const std::string before = snapshot_of(target);
+    const std::string before = TestHost().snapshot(target);
     Restore restore(target);
     const bool whole = read(restore, host, file, 4096, stop).ok();
     if (whole) parts = std::min(parts, stop);
@@ -167,15 +163,15 @@ TEST_CASE("an abandoned replacement changes nothing") {
   TestHost host;
   publish(target, {create("old"), insert("old", "p", "r", 5)});
   host.store_pending(target);
-  const std::string before = snapshot_of(target);
+  const std::string before = TestHost().snapshot(target);
   Restore restore(target);
-  REQUIRE(read(restore, host, snapshot_of(source)).ok());
+  REQUIRE(read(restore, host, TestHost().snapshot(source)).ok());
   const std::vector<PartId> parts = restore.unused_parts();
   REQUIRE(parts.size() == host.parts.size());
   REQUIRE(restore.begin_replace(std::nullopt));
   CHECK(target.abandon_checkpoint() == parts);
   for (const PartId id : parts) host.parts.erase(id);
-  CHECK((snapshot_of(target) == before));
+  CHECK((TestHost().snapshot(target) == before));
   publish(target, {insert("old", "p", "s", 5)});
   host.store_pending(target);
   REQUIRE(host.checkpoint(target));
@@ -185,7 +181,7 @@ TEST_CASE("an abandoned replacement changes nothing") {
 
 TEST_CASE("checkpoints during a restore keep its parts, and use other ids") {
   Store source = filled(11);
-  const std::string file = snapshot_of(source);
+  const std::string file = TestHost().snapshot(source);
   Store target = new_store();
   TestHost host;
   publish(target, {create("old"), insert("old", "p", "r", 5)});
@@ -222,7 +218,7 @@ TEST_CASE("a restore keeps few rows in memory") {
     put.properties.push_back({"text", Value::of_string(std::string(1000, 'x'))});
     publish(source, {write("big", std::move(put))});
   }
-  const std::string file = snapshot_of(source);
+  const std::string file = TestHost().snapshot(source);
   constexpr std::uint64_t limit = 1'000'000;
   for (const bool merges : {false, true}) {
     Store target = new_store();
@@ -274,7 +270,7 @@ TEST_CASE("a part of the file that is lost before it is merged is an error, not 
   target.set_memory_limit(1);
   TestHost host;
   Restore restore(target);
-  REQUIRE(read(restore, host, snapshot_of(source)).ok());
+  REQUIRE(read(restore, host, TestHost().snapshot(source)).ok());
   target.enforce_memory_limit();
   host.parts.clear();
   const auto stage = [&] { return restore.stage_merge_chunk(noon); };
@@ -289,7 +285,7 @@ TEST_CASE("a part of the file that is lost before it is merged is an error, not 
 
 TEST_CASE("a replacement that is sent again is done once") {
   Store source = filled(7);
-  const std::string file = snapshot_of(source);
+  const std::string file = TestHost().snapshot(source);
   const ClientCall call{ClientId{1, 2, 3}, 9, {}};
   Store target = new_store();
   TestHost host;
@@ -301,22 +297,22 @@ TEST_CASE("a replacement that is sent again is done once") {
   publish(*next_owner, {insert("none", "p", "r", 5)});
   host.store_pending(*next_owner);
   for (Store* store : {&target, &*next_owner}) {
-    const std::string before = snapshot_of(*store);
+    const std::string before = TestHost().snapshot(*store);
     Restore restore(*store);
     REQUIRE(read(restore, host, file).ok());
     CHECK(!restore.begin_replace(call));
     CHECK(!restore.unused_parts().empty());
-    CHECK((snapshot_of(*store) == before));
+    CHECK((TestHost().snapshot(*store) == before));
   }
 }
 
 TEST_CASE("damaged snapshots change nothing") {
   Store source = new_store();
   publish(source, {create("people"), insert("people", "p", "1", 7), insert("people", "q", "1", 7)});
-  const std::string file = snapshot_of(source);
+  const std::string file = TestHost().snapshot(source);
   Store target = new_store();
   publish(target, {create("old"), insert("old", "p", "r", 5)});
-  const std::string before = snapshot_of(target);
+  const std::string before = TestHost().snapshot(target);
   for_each_damage(file, [&](const std::string& what, const std::string& damaged) {
     Restore restore(target);
     const auto report = read(restore, damaged, 50);
@@ -325,7 +321,7 @@ TEST_CASE("damaged snapshots change nothing") {
     REQUIRE(!report.ok());
     REQUIRE(report.error().code == ErrorCode::corrupted);
   });
-  CHECK((snapshot_of(target) == before));
+  CHECK((TestHost().snapshot(target) == before));
   Restore newer_restore(target);
   const auto newer =
       read(newer_restore, file_of(FileKind::snapshot, records_of(file), format_major + 1, 0));
@@ -336,7 +332,7 @@ TEST_CASE("damaged snapshots change nothing") {
 TEST_CASE("bytes after the end of a file are rejected when they arrive") {
   Store target = new_store();
   Store source = filled(4);
-  const std::string file = snapshot_of(source);
+  const std::string file = TestHost().snapshot(source);
   Restore restore(target);
   restore.add(file);
   while (true) {
@@ -423,7 +419,7 @@ TEST_CASE("merging into a synced table writes each row by itself") {
   publish(target, {SyncTables::apply(remote)});
   host.store_pending(target);
   Restore restore(target);
-  REQUIRE(read(restore, host, snapshot_of(source)).ok());
+  REQUIRE(read(restore, host, TestHost().snapshot(source)).ok());
   const std::uint64_t before = target.last_commit();
   merge(restore, target, host);
   CHECK(rows_of(target, "people") == "a=0 b=0");
@@ -442,7 +438,7 @@ TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
   const std::uint64_t before = target.stats().rows;
   const auto there = source.get("people", {"p1", "r1"});
   Restore restore(target);
-  REQUIRE(read(restore, host, snapshot_of(source)).ok());
+  REQUIRE(read(restore, host, TestHost().snapshot(source)).ok());
   merge(restore, target, host, noon + 5000);
   CHECK(target.verify().empty());
   const bool both = std::holds_alternative<PinnedRow>(there);
@@ -459,7 +455,7 @@ TEST_CASE("merging keeps other rows and writes the snapshot's rows") {
   auto reopened = host.open();
   REQUIRE(reopened.ok());
   CHECK(reopened->damage().empty());
-  CHECK((snapshot_of(*reopened) == snapshot_of(target)));
+  CHECK((TestHost().snapshot(*reopened) == TestHost().snapshot(target)));
 }
 
 TEST_CASE("merging creates a table again that was dropped meanwhile") {
@@ -472,7 +468,7 @@ TEST_CASE("merging creates a table again that was dropped meanwhile") {
   }
   Store target = new_store();
   Restore restore(target);
-  REQUIRE(read(restore, snapshot_of(source)).ok());
+  REQUIRE(read(restore, TestHost().snapshot(source)).ok());
   const auto merge_more = [&] {
     return std::get<Restore::Merge>(restore.stage_merge_chunk(noon)) == Restore::Merge::staged;
   };

@@ -9,10 +9,6 @@ namespace {
 
 using namespace test;  // request helpers
 
-std::string snapshot_of(Store& store) {
-  return TestHost().snapshot(store);
-}
-
 Operation large(int number) {
   Operation result =
       operation(OperationKind::insert_or_replace, "p", std::to_string(10'000 + number));
@@ -30,7 +26,7 @@ TEST_CASE("a snapshot holds tables, policies, rows and the service's properties"
            insert("people", "p", "1", 7),
            {std::nullopt, WriteTableAcl{"people", {{"id", std::nullopt, noon, "r"}}}},
            {std::nullopt, WriteServiceProperties{[](const std::string&) { return "<p/>"; }}}});
-  const auto content = read_snapshot(snapshot_of(store));
+  const auto content = read_snapshot(TestHost().snapshot(store));
   REQUIRE(content.ok());
   CHECK((content->header == SnapshotHeader{2, 1, "<p/>"}));
   REQUIRE(content->tables.size() == 2);
@@ -44,7 +40,7 @@ TEST_CASE("a snapshot holds tables, policies, rows and the service's properties"
 
 TEST_CASE("an empty store has a snapshot") {
   Store store = new_store();
-  const auto content = read_snapshot(snapshot_of(store));
+  const auto content = read_snapshot(TestHost().snapshot(store));
   REQUIRE(content.ok());
   CHECK((*content == SnapshotContent()));
 }
@@ -53,7 +49,7 @@ TEST_CASE("a snapshot has the content from when it began, and is returned in chu
   Store store = new_store();
   publish(store, {create("big")});
   for (int i = 0; i < 1000; ++i) publish(store, {write("big", large(i))});
-  const std::string before = snapshot_of(store);
+  const std::string before = TestHost().snapshot(store);
   SnapshotExport snapshot(store);
   std::string file;
   std::size_t chunks = 0;
@@ -78,14 +74,14 @@ TEST_CASE("the same content gives the same bytes, whatever its history") {
   Store other = new_store();
   publish(other, {create("xxx"), create("bbb"), create("aaa"), drop("xxx")});
   publish(other, {insert("aaa", "p", "1", 1)});
-  CHECK((snapshot_of(one) == snapshot_of(other)));
+  CHECK((TestHost().snapshot(one) == TestHost().snapshot(other)));
   // The reopened store has other leaves and parts.
   TestHost host;
   host.store_pending(other);
   REQUIRE(host.checkpoint(other));
   auto reopened = host.open();
   REQUIRE(reopened.ok());
-  CHECK((snapshot_of(one) == snapshot_of(*reopened)));
+  CHECK((TestHost().snapshot(one) == TestHost().snapshot(*reopened)));
 }
 
 }  // namespace entitable
