@@ -1,21 +1,22 @@
 // Node's file system for a folder of a log, with a hook around each call.
 
 import * as fs from "node:fs";
+import { basename } from "node:path";
 import type { NodeFs } from "../../../web/src/util/node.ts";
 
 export type FileSystem = NodeFs["promises"];
 export const realFileSystem: FileSystem = (fs satisfies NodeFs).promises;
 
-// Gets a call's description ("link tmp-… wal-…") and makes the call by calling `proceed`. If it
-// throws, the caller of the file system gets its error.
+// Gets a call's description ("link tmp-… wal-…"; "write … 0 12", without the bytes) and makes the
+// call by calling `proceed`. If it throws, the caller of the file system gets its error.
 export type Interceptor = (call: string, proceed: () => Promise<unknown>) => Promise<unknown>;
 
 // Returns a file system whose calls go through `interceptor`. It flushes nothing, which saves time.
 export function intercepted(interceptor: Interceptor): FileSystem {
   const wrap = <A extends unknown[], R>(name: string, call: (...args: A) => Promise<R>) => {
     return (...args: A) => {
-      const files = args.map((arg) => String(arg).replace(/^.*\//, ""));
-      return interceptor([name, ...files].join(" "), () => call(...args)) as Promise<R>;
+      const words = args.map((arg) => (ArrayBuffer.isView(arg) ? "…" : basename(String(arg))));
+      return interceptor([name, ...words].join(" "), () => call(...args)) as Promise<R>;
     };
   };
   const names = ["readFile", "readdir", "rename", "link", "unlink", "stat"] as const;
