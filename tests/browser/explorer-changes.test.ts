@@ -2,18 +2,16 @@
 // "Changes" with the commits of the store and its live queries.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import type { Store } from "../../web/src/types.ts";
 import { PagesCheck } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { explorerPage } from "./support/explorer-page.ts";
+import { servePackage } from "./support/package-site.ts";
 import { screenshot } from "./support/screenshot.ts";
-import { type Site, serve } from "./support/server.ts";
+import type { Site } from "./support/server.ts";
 import { TabPool } from "./support/tab-pool.ts";
 
-const root = new URL("../../", import.meta.url);
-const staging = fileURLToPath(new URL("build/package/staging/", root));
 const policy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'";
 
@@ -60,7 +58,7 @@ before(async () => {
   tabs = new TabPool(context);
   const override = explorerPage(script);
   const headers = { "content-security-policy": policy };
-  site = await serve(staging, { headers, cachesFiles: true, override });
+  site = await servePackage({ headers, cachesFiles: true, override });
 });
 
 after(async () => {

@@ -2,16 +2,15 @@
 // buttons that decide about it, and the switches of a network that fails.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import type { Sync, SyncWrite } from "../../web/src/start-sync/types.ts";
 import type { Store } from "../../web/src/types.ts";
-import { packageFolder } from "../web/support/package.ts";
 import { PagesCheck } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
 import { explorerPage } from "./support/explorer-page.ts";
+import { servePackage } from "./support/package-site.ts";
 import { screenshot } from "./support/screenshot.ts";
-import { type Site, serve } from "./support/server.ts";
+import type { Site } from "./support/server.ts";
 import { until } from "./support/shared-tabs.ts";
 import { RemoteServer } from "./support/synced-pages.ts";
 import { TabPool } from "./support/tab-pool.ts";
@@ -70,7 +69,7 @@ before(async () => {
   const override = explorerPage(script);
   const policy = `default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self' http://127.0.0.1:*`;
   const headers = { "content-security-policy": policy };
-  site = await serve(fileURLToPath(packageFolder), { headers, cachesFiles: true, override });
+  site = await servePackage({ headers, cachesFiles: true, override });
 });
 
 after(async () => {

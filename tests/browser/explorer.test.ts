@@ -3,18 +3,16 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { PagesCheck } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { servePackage } from "./support/package-site.ts";
 import { bundleReact } from "./support/react.ts";
 import { screenshot } from "./support/screenshot.ts";
 import { scrollShadowsOf } from "./support/scroll-shadows.ts";
-import { type Site, serve } from "./support/server.ts";
+import type { Site } from "./support/server.ts";
 import { TabPool } from "./support/tab-pool.ts";
 
-const root = new URL("../../", import.meta.url);
-const staging = fileURLToPath(new URL("build/package/staging/", root));
 const policy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'";
 
@@ -107,7 +105,7 @@ before(async () => {
   context = await profile.open();
   tabs = new TabPool(context);
   const headers = { "content-security-policy": policy };
-  site = await serve(staging, { headers, cachesFiles: true, override });
+  site = await servePackage({ headers, cachesFiles: true, override });
 });
 
 after(async () => {

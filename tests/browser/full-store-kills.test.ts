@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "puppeteer-core";
 import {
   AcknowledgedRows,
@@ -15,8 +14,9 @@ import {
 } from "../web/support/full-store-load.ts";
 import { seededRandom } from "../web/support/random.ts";
 import { newProfile } from "./support/browser.ts";
+import { servePackage } from "./support/package-site.ts";
 import { launch } from "./support/puppeteer.ts";
-import { blankPage, serve } from "./support/server.ts";
+import { blankPage } from "./support/server.ts";
 
 type Store = Parameters<typeof fillAndEmpty>[0];
 declare const store: Store; // globals of the page
@@ -24,7 +24,6 @@ declare const load: { fillAndEmpty: typeof fillAndEmpty; emptyFullStore: typeof 
 declare function report(event: LoadEvent): Promise<void>;
 
 const rounds = Number(process.env["ENTITABLE_ROUNDS"] ?? 1);
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 const bytes = 60_000; // Chromium frees the space of rows of less than 64 kB much later
 const quotaSize = 16 * 1024 * 1024;
 
@@ -61,7 +60,7 @@ test(`a browser that fills its quota is killed ${rounds} times`, {
   const random = seededRandom(seed);
   const rows = new AcknowledgedRows();
   const profile = await newProfile();
-  const site = await serve(staging, { override: blankPage });
+  const site = await servePackage({ override: blankPage });
   let browser = await launch(profile);
   t.after(async () => {
     await browser.close().catch(() => {});

@@ -3,16 +3,15 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import { newProfile, type Profile } from "./support/browser.ts";
-import { blankPage, type Site, serve } from "./support/server.ts";
+import { servePackage } from "./support/package-site.ts";
+import { blankPage, type Site } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 type Store = Awaited<ReturnType<Package["openStore"]>>;
 declare function entitable(): Promise<Package>; // a function of the page
 
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 const quotaSize = 16 * 1024 * 1024;
 let profile: Profile;
 let context: BrowserContext;
@@ -29,7 +28,7 @@ after(async () => {
 
 // Opens a page of a new origin with a small quota.
 async function openPage(): Promise<{ page: Page; site: Site }> {
-  const site = await serve(staging, { override: blankPage });
+  const site = await servePackage({ override: blankPage });
   const page = await context.newPage();
   await page.addInitScript(() => {
     Object.assign(globalThis, { entitable: () => import("/dist/index.js" as string) });

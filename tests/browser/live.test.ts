@@ -4,21 +4,20 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, Page } from "puppeteer-core";
 import { wrongResult } from "../web/support/random-live.ts";
 import type { livePage as LivePage } from "./fixture/live-page.ts";
 import type { readerPage as ReaderPage } from "./fixture/reader-page.ts";
 import { flags, newProfile, type Profile, waitMs } from "./support/browser.ts";
+import { servePackage } from "./support/package-site.ts";
 import { launch } from "./support/puppeteer.ts";
-import { blankPage, type Site, serve } from "./support/server.ts";
+import { blankPage, type Site } from "./support/server.ts";
 import { crash, until } from "./support/shared-tabs.ts";
 
 declare const livePage: typeof LivePage; // a variable of the page
 declare const readerPage: typeof ReaderPage; // the same
 
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 const fixtures = ["live-page", "reader-page"].map(
   (name) => `export * from ${JSON.stringify(`./fixture/${name}.ts`)};`,
 );
@@ -52,7 +51,7 @@ after(async () => {
 });
 
 async function newSite(): Promise<Site> {
-  const site = await serve(staging, {
+  const site = await servePackage({
     override: (path) =>
       path === "/live-page.js" ? { type: "text/javascript", body: script } : blankPage(path),
   });

@@ -2,7 +2,6 @@
 // Content-Security-Policy.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import type {
   PlaygroundStart,
@@ -11,11 +10,11 @@ import type {
 } from "../../web/src/explorer/index.ts";
 import { PagesCheck } from "./support/axe.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { servePackage } from "./support/package-site.ts";
 import { bundleReact } from "./support/react.ts";
-import { type Site, serve } from "./support/server.ts";
+import type { Site } from "./support/server.ts";
 import { TabPool } from "./support/tab-pool.ts";
 
-const staging = fileURLToPath(new URL("../../build/package/staging/", import.meta.url));
 const policy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; connect-src 'self'";
 
@@ -47,7 +46,7 @@ before(async () => {
   profile = await newProfile();
   context = await profile.open();
   tabs = new TabPool(context);
-  site = await serve(staging, {
+  site = await servePackage({
     headers: { "content-security-policy": policy },
     cachesFiles: true,
     override: (path) => {

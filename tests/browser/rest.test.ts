@@ -25,13 +25,13 @@ import { newProject } from "../web/support/project.ts";
 import { codeBlockWith } from "../web/support/readme.ts";
 import { describeSurface, type Runner } from "../web/support/sdk-environments.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { servePackage, staging } from "./support/package-site.ts";
 import { type Site, type SiteOptions, serve } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 type DropIn = typeof import("../../web/src/data-tables/index.ts");
 type Sdk = typeof import("./fixture/sdk-page.ts");
 
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 // does not exist: requests that reach the network fail
 const host = "https://shop.table.core.windows.net";
 
@@ -56,7 +56,7 @@ before(async () => {
     format: "esm",
     platform: "browser",
   });
-  site = await serve(folder, { override: beside });
+  site = await servePackage({ override: beside }, folder);
 });
 
 after(async () => {

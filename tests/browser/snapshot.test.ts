@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext } from "playwright-core";
 import { openStore } from "../web/support/package.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
-import { blankPage, type Site, serve } from "./support/server.ts";
+import { servePackage } from "./support/package-site.ts";
+import { blankPage, type Site } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 
@@ -17,8 +17,7 @@ let context: BrowserContext;
 before(async () => {
   profile = await newProfile();
   context = await profile.open();
-  const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-  site = await serve(staging, { override: blankPage });
+  site = await servePackage({ override: blankPage });
 });
 
 after(async () => {

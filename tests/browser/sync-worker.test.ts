@@ -6,14 +6,13 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page, Worker } from "playwright-core";
 import type { Sync, SyncOptions } from "../../web/src/start-sync/types.ts";
 import type { Store } from "../../web/src/types.ts";
-import { packageFolder } from "../web/support/package.ts";
 import { run } from "../web/support/server-process.ts";
 import { newProfile, type Profile, waitMs } from "./support/browser.ts";
-import { blankPage, type Site, serve } from "./support/server.ts";
+import { servePackage } from "./support/package-site.ts";
+import { blankPage, type Site } from "./support/server.ts";
 import { until } from "./support/shared-tabs.ts";
 import { type Application, RemoteServer, rowsOf, statusOf, write } from "./support/synced-pages.ts";
 
@@ -41,7 +40,7 @@ let remote: RemoteServer;
 before(async () => {
   remote = await RemoteServer.start();
   const headers = { "content-security-policy": "script-src 'self' 'wasm-unsafe-eval'" };
-  site = await serve(fileURLToPath(packageFolder), { headers, override: blankPage });
+  site = await servePackage({ headers, override: blankPage });
   profile = await newProfile();
   context = await profile.open();
 });

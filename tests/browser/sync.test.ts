@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
-import { packageFolder } from "../web/support/package.ts";
 import { newProfile, type Profile, waitMs } from "./support/browser.ts";
-import { blankPage, type Site, serve } from "./support/server.ts";
+import { servePackage } from "./support/package-site.ts";
+import { blankPage, type Site } from "./support/server.ts";
 import { until } from "./support/shared-tabs.ts";
 import { type Application, RemoteServer, rowsOf, statusOf, write } from "./support/synced-pages.ts";
 
@@ -17,7 +16,7 @@ let remote: RemoteServer;
 
 before(async () => {
   remote = await RemoteServer.start();
-  site = await serve(fileURLToPath(packageFolder), { override: blankPage });
+  site = await servePackage({ override: blankPage });
   profile = await newProfile();
   context = await profile.open();
 });

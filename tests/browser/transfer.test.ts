@@ -3,12 +3,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import type { OpenOptions, Store } from "../../web/src/types.ts";
 import { openStore } from "../web/support/package.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
-import { blankPage, type Site, serve } from "./support/server.ts";
+import { servePackage } from "./support/package-site.ts";
+import { blankPage, type Site } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 type Global = typeof globalThis & { store: Store };
@@ -24,8 +24,7 @@ let file: string; // as exported in Node
 before(async () => {
   profile = await newProfile();
   context = await profile.open();
-  const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
-  site = await serve(staging, { override: blankPage });
+  site = await servePackage({ override: blankPage });
   const store = await openStore({ persistence: "memory" });
   await store.table("rows").createTable();
   for (let n = 0; n < rows; ++n) {

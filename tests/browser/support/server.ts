@@ -28,7 +28,14 @@ export interface SiteOptions {
   under?: string; // a path between slashes under which the folder is served instead of "/"
   // Returns a response that is sent instead of the file, for example a page for every path or a
   // wrong MIME type.
-  override?: (path: string) => { status?: number; type?: string; body: string } | undefined;
+  override?: (path: string) => SiteResponse | undefined;
+}
+
+export interface SiteResponse {
+  status?: number; // default: 200
+  type?: string; // default: text/html
+  headers?: Record<string, string>; // in addition to those of the site
+  body: string;
 }
 
 // An empty page at "/", in addition to the folder's files.
@@ -45,6 +52,7 @@ export async function serve(folder: string, options: SiteOptions = {}): Promise<
       response.writeHead(instead.status ?? 200, {
         ...headers,
         "content-type": instead.type ?? "text/html",
+        ...instead.headers,
       });
       response.end(instead.body);
       return;

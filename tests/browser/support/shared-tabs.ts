@@ -11,12 +11,12 @@ import { build } from "esbuild";
 import type { Browser, Page } from "puppeteer-core";
 import type { Report, StoredState, user as User } from "../fixture/tab-page.ts";
 import { flags, newProfile, type Profile, waitMs } from "./browser.ts";
+import { servePackage } from "./package-site.ts";
 import { launch } from "./puppeteer.ts";
-import { type Site, serve } from "./server.ts";
+import type { Site } from "./server.ts";
 
 declare const user: typeof User; // a variable of the page
 
-const staging = fileURLToPath(new URL("../../../build/package/staging", import.meta.url));
 const fixture = fileURLToPath(new URL("../fixture/tab-page.ts", import.meta.url));
 
 export async function until(
@@ -57,7 +57,7 @@ async function serveTabs(): Promise<Site> {
   });
   const script = built.outputFiles[0]?.text ?? "";
   const page = '<!doctype html><script type="module" src="/tab.js"></script>';
-  return await serve(staging, {
+  return await servePackage({
     // "no-store" would keep the page out of the back/forward cache.
     headers: { "cache-control": "no-cache" },
     cachesFiles: true,
