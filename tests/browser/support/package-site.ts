@@ -1,6 +1,6 @@
 // Sites that serve the built package as an application's bundler makes it: a few files instead of
-// more than a hundred modules, whose requests would take half of the time of a page that opens a
-// store. package.test.ts and worker.test.ts load the modules as they are published.
+// more than a hundred modules, whose requests took a third of the time of tests that open many
+// pages. package.test.ts and worker.test.ts load the modules as they are published.
 
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
