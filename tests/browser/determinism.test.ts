@@ -13,9 +13,9 @@ import { mockStore } from "../../web/src/testing/index.ts";
 import { newProject } from "../web/support/project.ts";
 import { digest, options, transcriptOf } from "../web/support/transcript.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { staging } from "./support/package-site.ts";
 import { type Site, serve } from "./support/server.ts";
 
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 const support = fileURLToPath(new URL("../web/support/transcript.ts", import.meta.url));
 
 // Each script with all that it needs, bundled as a bundler would.

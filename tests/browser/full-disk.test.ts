@@ -9,14 +9,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { newProfile } from "./support/browser.ts";
+import { staging } from "./support/package-site.ts";
 import { serve } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 declare function entitable(): Promise<Package>; // a function of the page
 
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 const disk = mkdtempSync(join(tmpdir(), "entitable-disk-"));
 const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=256m", "tmpfs", disk]).status === 0;
 const ballast = join(disk, "ballast");

@@ -15,6 +15,7 @@ import {
 } from "../web/support/memory-samples.ts";
 import type { memoryPage as MemoryPage } from "./fixture/memory-page.ts";
 import { flags, newProfile } from "./support/browser.ts";
+import { staging } from "./support/package-site.ts";
 import { memoryOf } from "./support/process-memory.ts";
 import { launch } from "./support/puppeteer.ts";
 import { type Site, serve } from "./support/server.ts";
@@ -43,7 +44,7 @@ async function servePage(): Promise<Site> {
   });
   const script = built.outputFiles[0]?.text ?? "";
   const page = '<!doctype html><script type="module" src="/page.js"></script>';
-  return await serve(fileURLToPath(new URL("../../build/package/staging", import.meta.url)), {
+  return await serve(staging, {
     override: (path) => {
       if (path === "/page.js") return { type: "text/javascript", body: script };
       if (path === "/favicon.ico") return { status: 204, body: "" };

@@ -12,11 +12,11 @@ import { build } from "esbuild";
 import type { BrowserContext, Page } from "playwright-core";
 import { storageContract } from "../web/support/storage-contract.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { staging } from "./support/package-site.ts";
 import { type Site, type SiteOptions, serve } from "./support/server.ts";
 
 type Package = typeof import("../../web/src/index.ts");
 
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 const fixture = (name: string) => fileURLToPath(new URL(`fixture/${name}`, import.meta.url));
 
 let profile: Profile;

@@ -4,17 +4,15 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright-core";
 import type { OpenOptions, Store } from "../../web/src/index.ts";
 import { newProfile, type Profile } from "./support/browser.ts";
+import { staging } from "./support/package-site.ts";
 import { launch } from "./support/puppeteer.ts";
 import { blankPage, type Site, type SiteOptions, serve } from "./support/server.ts";
 import { lifecycle, ownerOf, tabsOfOneBrowser, until } from "./support/shared-tabs.ts";
 
 type Package = typeof import("../../web/src/index.ts");
-
-const staging = fileURLToPath(new URL("../../build/package/staging", import.meta.url));
 
 let profile: Profile;
 let context: BrowserContext;
